@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from formulas import typeset
 from marking import cell, code, linked, safe, words
 
 import pfbench.claims
@@ -151,7 +152,7 @@ def _one_by_one(
 ) -> Iterator[str]:
     places = {name: number for number, name in enumerate(instances, 1)}
     for one in ours:
-        yield f"(claim-{one.name})=\n### {one.name}\n\n{code(one.statement)}\n"
+        yield f"(claim-{one.name})=\n### {one.name}\n\n{typeset(one.statement)}\n"
         tests = [
             f"[{safe(_called(each))}](#problem-{paper.key}-{places[_identity(each)]})"
             for each in one.instances
@@ -183,7 +184,7 @@ def _as_tables(
         yield "| claim | says | verdict | power |"
         yield "| --- | --- | --- | --- |"
         for one in theirs:
-            says = (code(one.name), safe(one.statement), _verdict(one), _power(one))
+            says = (code(one.name), typeset(one.statement), _verdict(one), _power(one))
             yield f"| {' | '.join(map(cell, says))} |"
         yield ""
 
@@ -231,8 +232,8 @@ def _erratum(one: Erratum) -> str:
     facts = {
         "ruling": f"**{dossier.ruling}**: {RULINGS[dossier.ruling]}",
         "the paper's words": quotes,
-        "as printed": code(one.as_printed),
-        "corrected": code(one.corrected),
+        "as printed": typeset(one.as_printed),
+        "corrected": typeset(one.corrected),
         "assumed": safe(dossier.assumed),
         "why": "".join(f"\n  {n}. {safe(line)}" for n, line in enumerate(dossier.derivation, 1)),
         "smallest instance": safe(dossier.instance),

@@ -75,10 +75,12 @@ SCRIPTS = {
     "benchmarks.beside": ". --seconds 0.1",
     "benchmarks.many": "{folder} --runs 20 --only listed",
     "benchmarks.pages": "--help",
+    "benchmarks.first_minutes": "--help",
+    "benchmarks.strangers": "--help",
     "benchmarks/peers": "--help",
     "benchmarks.history": "--help",
 }
-"""Scripts of `benchmarks` at their smallest; peers and pages take minutes, history clones."""
+"""Scripts of `benchmarks` at their smallest; those with --help take minutes, or clone."""
 
 LEFT_OUT = {
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",

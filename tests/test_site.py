@@ -5,8 +5,10 @@ import shlex
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from xml.etree import ElementTree
 
 import figures
+import formulas
 import pages
 import papers
 import pytest
@@ -44,7 +46,8 @@ def test_every_page_asks_for_what_there_is():
 def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants():
     text = pages.filled("<!-- site: claims jaggi2013 -->")
     assert "### jaggi2013-thm1" in text
-    assert "`f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1`" in text
+    bound = formulas.typeset("f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1")
+    assert f"### jaggi2013-thm1\n\n{bound}\n" in text
     assert "primal(C, parameters, t)`: Return 2 C/(t+2)" in text
     assert "frank-wolfe-half-step (Takes 1/(t+2), half the step)" in text
     assert "[`frank-wolfe`](#method-frank-wolfe)" in text
@@ -115,6 +118,59 @@ def test_both_efforts_of_a_table_of_power_are_read(tmp_path, monkeypatch):
 )
 def test_texts_as_markdown(made, expected):
     assert made == expected
+
+
+# --- formulas -------------------------------------------------------------------------------------
+
+STATEMENTS = {
+    *(one.statement for one in CLAIMS.values()),
+    *chain(*((one.as_printed, one.corrected) for one in ERRATA.values())),
+}
+
+
+def signs_of(text):
+    """Return the letters and digits of a statement, typeset or not, with one sign for a letter."""
+    named = re.sub(r"[A-Za-z]+", lambda one: formulas.LETTERS.get(one[0], one[0]), text)
+    plain = re.sub(r"sqrt|ceil|_hat|hat(?=<|$)", "", named).replace("𝔼", "E")
+    return re.sub(r"[\W_]", "", plain)
+
+
+def without_tags(made):
+    return re.sub(r"&\w+;", "", re.sub(r"<[^>]*>", "<>", made))
+
+
+def test_no_letter_of_a_statement_is_lost_when_it_is_typeset():
+    assert len(STATEMENTS) > 150
+    for statement in STATEMENTS:
+        made = formulas.typeset(statement)
+        for one in re.findall(r"<math>.*?</math>", made):
+            ElementTree.fromstring(one)
+        assert signs_of(without_tags(made)) == signs_of(statement), statement
+
+
+@pytest.mark.parametrize(
+    ("statement", "parts"),
+    [
+        ("for all t >= 1", ["for all <math>", "<mo stretchy='false'>≥</mo><mn>1</mn>"]),
+        ("|g|^2 <= eps^2/4", ["<msup><mi>ε</mi><mn>2</mn></msup><mo", ">/</mo><mn>4</mn>"]),
+        (
+            "after eps^-10/3 SFO",
+            ["<mo stretchy='false'>−</mo><mn>10</mn>", "<mn>3</mn></mrow></msup>"],
+        ),
+        ("f(theta_hat) <= 1", ["<mover><mi>θ</mi><mo>^</mo></mover>"]),
+        ("x_t^2", ["<msubsup><mi>x</mi><mi>t</mi><mn>2</mn></msubsup>"]),
+        ("E|g| while E = n", ["<mi>𝔼</mi>", "while", "<mi>E</mi>"]),
+        ("sqrt(alpha/2)", ["<msqrt><mi>α</mi>", "<mn>2</mn></msqrt>"]),
+        ("b = 1 (ours)", ["</math> (ours)"]),
+        ("a finite sum", ["a finite sum"]),
+    ],
+)
+def test_formulas_are_typeset(statement, parts):
+    made = formulas.typeset(statement)
+    at = 0
+    for part in parts:
+        at = made.find(part, at)
+        assert at >= 0, made
 
 
 # --- the guide for coding agents ------------------------------------------------------------------

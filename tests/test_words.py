@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pfbench.reporting.tables import meaning
+from pfbench.reporting.words import WORDS as OURS
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = (ROOT / "docs/words.md").read_text(encoding="utf-8")
@@ -46,6 +47,15 @@ def test_tight_is_linked_where_a_page_first_says_it_of_a_verdict():
     unlinked = [name for name, found in first.items() if found and not all(found.groups())]
     assert unlinked == []
     assert sum(found is not None for found in first.values()) >= 4
+
+
+def test_what_a_page_says_of_its_words_is_what_the_docs_say():
+    """One text for each, letter by letter, but for links and marks."""
+    rows = [re.split(r" \| ", line.strip("| ")) for line in WORDS.splitlines() if "<a id=" in line]
+    links = re.compile(r" \(\[[^\]]*\]\([^)]*\)\)|[*`]")
+    told = {links.sub("", meant) for _, meant in rows}
+    assert len(OURS) > 15
+    assert {*OURS.values()} <= told, {*OURS.values()} - told
 
 
 def test_heads_of_tables_say_what_they_mean():

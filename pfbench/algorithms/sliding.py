@@ -15,6 +15,7 @@ from pfbench.algorithms.base import Algorithm, least, round_down, round_up
 from pfbench.algorithms.promise import Promise, mapping
 from pfbench.base.checks import real
 from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.sample import Sample
@@ -22,11 +23,19 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import SVRG
 from pfbench.points import combine, descent, keep, shift, tilt
 
+_MOVES = 1e-15
+"""A weight below this moves no point by more than rounding."""
+
 
 def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
     """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
 
     u itself if the gap is at most eta there. The result is a new point; u stays readable.
+
+    Raises
+    ------
+    InputError
+        If no step moves x by more than rounding, and the gap is still above eta.
     """
     x = keep(u)
     while True:
@@ -36,6 +45,11 @@ def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noq
         if gap <= eta:
             return x
         xi = min(1.0, gap * lam / length**2)
+        if xi < _MOVES:
+            raise InputError(
+                f"condg comes to no gap of eta={eta:g}: rounding leaves {gap:.3g} of it; give a "
+                "larger tolerance."
+            )
         x = combine(x, v, xi)
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
@@ -57,23 +58,7 @@ class Selector:
             raise InputError(
                 f"a selector must be a text, NAME or NAME[key=value], not {told(text)}."
             )
-        match = _FORM.fullmatch(unquoted(text))
-        if match is None:
-            raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
-        name, inside = match.groups()
-        texts: dict[str, str] = {}
-        for part in _PART.findall(inside or ""):
-            if not part.strip():
-                continue
-            key, equals, value = (piece.strip() for piece in part.partition("="))
-            value = unquoted(value)
-            if not key or not equals or not value:
-                raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
-            if key in texts:
-                raise InputError(f"{key} is given twice in {text!r}.")
-            texts[key] = value
-        values = {key: _value(value) for key, value in texts.items()}
-        return cls(name, MappingProxyType(values), MappingProxyType(texts))
+        return _read(text)
 
     def given(self, texts: Collection[str]) -> dict[str, Any]:
         """Return the parameters; those named in `texts` as they were written."""
@@ -94,6 +79,28 @@ class Selector:
             return self.name
         inside = ",".join(f"{key}={_text(value)}" for key, value in self.parameters.items())
         return f"{self.name}[{inside}]"
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> Selector:
+    """Return the selector of a text; the runs of a store have the same few many times."""
+    match = _FORM.fullmatch(unquoted(text))
+    if match is None:
+        raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
+    name, inside = match.groups()
+    texts: dict[str, str] = {}
+    for part in _PART.findall(inside or ""):
+        if not part.strip():
+            continue
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        value = unquoted(value)
+        if not key or not equals or not value:
+            raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
+        if key in texts:
+            raise InputError(f"{key} is given twice in {text!r}.")
+        texts[key] = value
+    values = {key: _value(value) for key, value in texts.items()}
+    return Selector(name, MappingProxyType(values), MappingProxyType(texts))
 
 
 def matches(selector: str, asked: str) -> bool:

@@ -36,7 +36,9 @@ def compare(
     method: str | None = argument(
         "METHOD", "A known method, or your own as FILE.py:NAME; parameters in brackets."
     ),
-    suite: str = option("SUITE", "quick, standard, or the SPEC.toml of a suite.", default="quick"),
+    suite: str = option(
+        "SUITE", "quick, standard, norms, or the SPEC.toml of a suite.", default="quick"
+    ),
     output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -61,7 +63,6 @@ def compare(
     from pfbench.receipts.comparison import write
     from pfbench.reporting import prepare
     from pfbench.reporting.on_suite import put_on
-    from pfbench.reporting.statistics import Price
     from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
@@ -77,8 +78,7 @@ def compare(
         check_writable(receipt, f"--receipt {receipt}", error=StorageError)
     spec = read_spec(path)
     if price is not None:
-        weights = dict(Price.parse(price).weights)
-        spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
+        spec = _priced(spec, price)
     announce(spec.own_selectors, path)
     if grid:
         show_grids(spec, method, as_json=as_json)
@@ -118,6 +118,19 @@ def shipped_with(path: Path) -> "Shipped | None":
     finally:
         gc.enable()
         gc.freeze()
+
+
+def _priced(spec: "Spec", price: str) -> "Spec":
+    """Return a suite that compares everything in one price."""
+    from pfbench.reporting.statistics import Price
+
+    weights = dict(Price.parse(price).weights)
+    if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
+        raise InputError(
+            f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
+            "that does, as norms."
+        )
+    return replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
 
 
 # --- comparing ------------------------------------------------------------------------------------

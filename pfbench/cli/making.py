@@ -36,9 +36,16 @@ def made(
 ) -> "list[Outcome]":
     """Make the runs that a store lacks, and tell how far they are; `then` says what follows."""
     from pfbench.runs.execute import execute
+    from pfbench.runs.forecast import seconds_of
 
     with keeping("run", Path(store.folder)), Steps(title, len(plans), "runs", quiet=quiet) as steps:
-        outcomes = execute(plans, store, engine=engine, progress=steps.count)
+
+        def begin(missing: "Sequence[PlannedRun]") -> None:
+            steps.expect(seconds_of(missing, engine))
+
+        outcomes = execute(
+            plans, store, engine=engine, progress=steps.count, begin=None if quiet else begin
+        )
     if not quiet:
         note(f"{title}: {steps.made_in_words()}{then}")
     return outcomes

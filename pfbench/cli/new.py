@@ -67,7 +67,18 @@ FOLDER: Mapping[str, str] = MappingProxyType(
 ACTION: Mapping[str, str] = MappingProxyType({"action.yml": "action", "verify.sh": "action_script"})
 """The files of an action of GitHub, with their templates."""
 
-_FOLDERS = ("benchopt", "action")
+REPOSITORY: Mapping[str, str] = MappingProxyType(
+    {
+        "README.md": "repository",
+        "my_thing.py": "theorem",
+        "test_my_thing.py": "theorem_test",
+        ".github/workflows/verify.yml": "workflow",
+        **{f"my_thing_action/{name}": template for name, template in ACTION.items()},
+    }
+)
+"""The files of a repository of a theorem, with their templates."""
+
+_FOLDERS = ("benchopt", "action", "repository")
 
 
 def new(
@@ -78,8 +89,9 @@ def new(
 
     Into the current folder: NAME.py (NAME.toml of a sweep), which works as it stands, and
     test_NAME.py; of benchopt the folder benchmark_NAME, for the command `benchopt run`; of action
-    the folder NAME_action, for a workflow of GitHub, and the same as a script for a shell. Nothing
-    is overwritten.
+    the folder NAME_action, for a workflow of GitHub, and the same as a script for a shell; of
+    repository the folder NAME with a theorem, its test, the action and a workflow that runs it.
+    Nothing is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
         raise unknown("kind", kind, (*NEXT, *_FOLDERS))
@@ -99,6 +111,11 @@ def new(
     if kind == "action":
         command = f"sh {{folder}}/verify.sh {module}.py"
         _write_folder(Path(f"{module}_action"), ACTION, names, (command,))
+        return
+    if kind == "repository":
+        inside = {_with_names(path, names): template for path, template in REPOSITORY.items()}
+        after = ("git init {folder}", f"cd {{folder}} && sh {module}_action/verify.sh {module}.py")
+        _write_folder(Path(names["my-thing"]), inside, names, after)
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
     _check_free(module, file, test)
@@ -132,6 +149,10 @@ def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
 def _filled(template: str, names: Mapping[str, str]) -> str:
     """Return the text of a template with the names of what is new."""
     text = (files("pfbench.cli") / "templates" / f"{template}.txt").read_text("utf-8")
+    return _with_names(text, names)
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
     return re.sub("|".join(names), lambda found: names[found[0]], text)
 
 

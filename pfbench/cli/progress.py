@@ -28,6 +28,11 @@ class Pace:
         self._lines = 0
         self._expected: float | None = None
 
+    def expect(self, seconds: float) -> None:
+        """Take note that so many seconds have been told before the work began."""
+        self._told, self._expected = time.monotonic(), self.elapsed + seconds
+        self._lines += 1
+
     @property
     def elapsed(self) -> float:
         """Seconds since the work began."""
@@ -79,6 +84,7 @@ class Steps:
     def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
         self._title, self._total, self._unit, self._quiet = visible(title), total, unit, quiet
         self._done = self.made = 0
+        self._expects = False
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
         self._told, self._pace = time.monotonic(), Pace()
@@ -94,6 +100,16 @@ class Steps:
     def __exit__(self, *exception: object) -> None:
         if self._bar:
             self._bar.stop()
+
+    def expect(self, seconds: float | None) -> None:
+        """Say how long it will take, now that it begins; nothing of short work, and only once."""
+        if not self._expects:
+            self._pace = Pace()
+        if self._quiet or self._expects or seconds is None or seconds < FIRST_LINE:
+            return
+        self._expects = True
+        self._pace.expect(seconds)
+        self._console.print(f"{self._title}: about {duration(seconds)}")
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""

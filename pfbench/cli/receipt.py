@@ -34,7 +34,10 @@ _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 def check_receipt(names: Sequence[str], path: Path) -> None:
     """Refuse what no receipt is made of, before any work."""
     if len(names) != 1 or not is_own(names[0]):
-        raise InputError("--receipt takes one FILE.py, FILE.py:NAME or MODULE:NAME.")
+        raise InputError(
+            "--receipt takes one FILE.py, FILE.py:NAME or MODULE:NAME; of a paper here it takes "
+            "pfbench.claims.KEY:PAPER."
+        )
     check_writable(path, f"--receipt {path}", error=StorageError)
 
 

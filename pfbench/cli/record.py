@@ -48,13 +48,14 @@ def add(
     with an empty home and, where the system offers it, without a network. What was found of that
     is said before.
     """
+    from pfbench.receipts.comparison import COMPARISON
     from pfbench.receipts.confined import confinement
     from pfbench.receipts.content import RECEIPT
     from pfbench.receipts.record import Record, check_link
     from pfbench.runs.storage.archive import opened
 
     record, proof = Record.open(folder), check_link(proof)
-    with opened(receipt, RECEIPT) as archive:
+    with opened(receipt, RECEIPT, COMPARISON) as archive:
         name = archive.about["name"]
     place = record.place(name, hashlib.sha256(receipt.read_bytes()).hexdigest())
     within = confinement()
@@ -94,8 +95,8 @@ def page(
     output: Path = option("DIR", "Where to write it.", "--output", "-o", default=...),
 ) -> None:
     """Write the site of a record: a board of theorems, and the page of each receipt."""
+    from pfbench.receipts.board import page as written
     from pfbench.receipts.record import Record
-    from pfbench.receipts.record import page as written
 
     number = written(Record.open(folder), output)
     show(f"wrote {output / 'index.html'}: {number} receipts")

@@ -60,6 +60,7 @@ class Work:
             at_seed=self.at_seed,
             store=Store(self.folder),
             progress=steps.count,
+            expect=steps.expect,
         )
 
     def write(self, content: Mapping[str, Any]) -> None:

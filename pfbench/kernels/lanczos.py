@@ -27,7 +27,8 @@ class Basis(NamedTuple):
     Attributes
     ----------
     right, left
-        Rows of V and U, shapes (room + 1, N) and (room, M).
+        Rows of V, shape (room + 1, N), and of U, shape (room, M). Step k needs the one before it
+        alone: where no vectors are wanted, row k of U stands in place k mod 2 of two.
     alphas, betas
         Diagonal of B and what is above it.
     a, b
@@ -65,12 +66,12 @@ class Goal(NamedTuple):
 
 @compiled
 def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tuple[bool, float]:
-    """Go on from the products of step k, which are in left[k] and right[k + 1].
+    """Go on from the products of step k, which are in row k of U and in right[k + 1].
 
-    `square` is the sum of squares of left[k], `theta` the largest eigenvalue before. Returns
+    `square` is the sum of squares of the former, `theta` the largest eigenvalue before. Returns
     whether this was the last step, and the largest eigenvalue.
     """
-    u, v, y = basis.left[k], basis.right[k], basis.right[k + 1]
+    u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
     alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
     alpha = math.sqrt(square)
     if alpha > 0.0:
@@ -116,12 +117,13 @@ def steps_serial(
     eigenvalue. `first` and `last` are 0 and the number of rows.
     """
     done = False
-    while not done and k < basis.left.shape[0]:
-        before = max(k - 1, 0)
+    while not done and k + 1 < basis.right.shape[0]:
+        before, places = max(k - 1, 0), basis.left.shape[0]
         beta = basis.betas[before] if k else 0.0
         v, y = basis.right[k], basis.right[k + 1]
+        previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_rows(first, last, rows, g, v, basis.left[before], beta, basis.left[k], y)
+        square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
@@ -135,12 +137,13 @@ def steps_parallel(
 ) -> tuple[int, bool, float]:
     """As `steps_serial`, one thread for each pair of consecutive `bounds`."""
     done = False
-    while not done and k < basis.left.shape[0]:
-        before = max(k - 1, 0)
+    while not done and k + 1 < basis.right.shape[0]:
+        before, places = max(k - 1, 0), basis.left.shape[0]
         beta = basis.betas[before] if k else 0.0
         v, y = basis.right[k], basis.right[k + 1]
+        previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_parallel(bounds, rows, g, v, basis.left[before], beta, basis.left[k], y)
+        square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)

@@ -67,7 +67,12 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
         projected = problem.prox(x, g, lam)
     except Refused:
         return None
-    return (distance(x, projected) / lam) ** 2
+    size = distance(x, projected) / lam
+    return size**2 if size < _ROOT else math.inf  # of a run that diverges
+
+
+_ROOT = 1e150
+"""The square of a larger number overflows, which raises an error."""
 
 
 def coin(problem: Problem, state: State) -> float | None:

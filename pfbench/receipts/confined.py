@@ -16,7 +16,10 @@ MEMORY, PROCESSES, FILE = 16 * 2**30, 4096, 2**30
 """Bytes of memory of a process, processes of the user, and bytes of a file that is written."""
 
 _KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "PFBENCH_DATA")
-"""The variables that the child has of this environment, with those of its threads."""
+"""The variables that the child has of this environment, with those of its arithmetic."""
+
+_ARITHMETIC = ("OPENBLAS_", "MKL_", "OMP_", "NUMBA_")
+"""How the names begin of those by which threads and kernels are chosen: bits may hang on them."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,8 @@ def run(
     """
     with tempfile.TemporaryDirectory(prefix="pfbench-record-") as home:
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-        threads = {name: of for name, of in os.environ.items() if name.endswith("_NUM_THREADS")}
-        environment = kept | threads | {"HOME": home, "PFBENCH_STORE": str(Path(home) / "store")}
+        chosen = {name: of for name, of in os.environ.items() if name.startswith(_ARITHMETIC)}
+        environment = kept | chosen | {"HOME": home, "PFBENCH_STORE": str(Path(home) / "store")}
         with subprocess.Popen(
             [*within.prefix, sys.executable, "-m", "pfbench", *arguments],
             stdin=subprocess.DEVNULL,

@@ -61,6 +61,7 @@ def execute(
     *,
     engine: Engine | None = None,
     progress: Progress | None = None,
+    begin: Callable[[Sequence[PlannedRun]], None] | None = None,
 ) -> list[Outcome]:
     """Make the runs that the store lacks, and return all, in the given order.
 
@@ -70,6 +71,8 @@ def execute(
     ----------
     engine
         Where runs are made; this process if none is given, in which no run can be killed.
+    begin
+        Called with the runs that the store lacks, before the first is made.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def execute(
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     found: dict[PlannedRun, Outcome] = {}
-    for outcome in sweep(plans, store, engine or ThisProcess()):
+    for outcome in sweep(plans, store, engine or ThisProcess(), begin):
         # As the store has it, so that a second call sees the same.
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
         found[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
@@ -88,7 +91,12 @@ def execute(
     return [found[plan] for plan in plans]
 
 
-def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator[Outcome]:
+def sweep(
+    plans: Sequence[PlannedRun],
+    store: Store,
+    engine: Engine,
+    begin: Callable[[Sequence[PlannedRun]], None] | None = None,
+) -> Iterator[Outcome]:
     """Yield the outcome of every planned run: first what the store has, then as runs are made.
 
     A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
@@ -117,6 +125,8 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
     if not missing:
         return
     store.check_writable()
+    if begin is not None:
+        begin([of_key[0] for of_key in missing.values()])
     lengths = Lengths(store)
     # Of each problem once: runs end in any order, and one problem is kept at a time.
     least_known = cache(one_thread()(best_known))

@@ -68,11 +68,15 @@ class Answer:
 
 
 def answered(
-    questions: Sequence[Question], engine: Engine, store: Store | None = None
+    questions: Sequence[Question],
+    engine: Engine,
+    store: Store | None = None,
+    begin: Callable[[Sequence[int]], None] | None = None,
 ) -> Iterator[Answer]:
     """Yield the answer of every question: first what the store has, then as they are made.
 
-    A task that hung, died or raised is not stored, so that the next call tries it again.
+    A task that hung, died or raised is not stored, so that the next call tries it again. `begin`
+    is called with the positions of what the store lacks, before the first of it is made.
 
     Raises
     ------
@@ -94,6 +98,8 @@ def answered(
             yield Answer(index, row)
     if store and missing:
         store.check_writable()
+    if begin is not None and missing:
+        begin(missing)
     tasks = [_checked(questions[index].task, notes[index]) for index in missing]
     for result in engine.do(tasks) if tasks else ():
         index = missing[result.index]

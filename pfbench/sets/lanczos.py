@@ -70,6 +70,7 @@ def leading_triple(
     failure: float | None = None,
     warm: Floats | None = None,
     most_steps: int = 300,
+    vectors: bool = True,
 ) -> Triple:
     """Compute the leading singular triple of an M x N matrix.
 
@@ -88,6 +89,8 @@ def leading_triple(
         A right vector to start near, shape (N,).
     most_steps
         Stop there in any case; `upper` stays valid and is only less sharp.
+    vectors
+        Whether u and v are wanted: without them 8 M bytes a step are not needed.
 
     Raises
     ------
@@ -108,22 +111,30 @@ def leading_triple(
 
     most_steps = min(most_steps, M + 1, N)
     goal = Goal(tolerance, failure is not None, target)
-    basis = _basis((M, N), min(most_steps, _ROOM), most_steps)
+    room = min(most_steps, _ROOM)
+    basis = _basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
     steps, done, theta = 0, False, 0.0
     while not done and steps < most_steps:
-        if steps == len(basis.left):
+        if steps == room:
             room = min(most_steps, 2 * steps)
-            right, left = _taller(basis.right, room + 1), _taller(basis.left, room)
-            basis = basis._replace(right=right, left=left)
+            basis = basis._replace(right=_taller(basis.right, room + 1))
+            if vectors:
+                basis = basis._replace(left=_taller(basis.left, room))
         steps, done, theta = _extended(operator, basis, goal, steps, theta)
         if steps < 0:
             again = partial(
-                leading_triple, rng=rng, tolerance=tolerance, failure=failure, most_steps=most_steps
+                leading_triple,
+                rng=rng,
+                tolerance=tolerance,
+                failure=failure,
+                most_steps=most_steps,
+                vectors=vectors,
             )
             return _rescaled(operator, again, warm)
-    u, v = np.empty(M), np.empty(N)
-    leading_pair(basis, steps, u, v)
+    u, v = (np.empty(size if vectors else 0) for size in (M, N))
+    if vectors:
+        leading_pair(basis, steps, u, v)
     upper = math.inf
     if failure is not None:
         root = polynomial_root(basis.a, basis.b, steps, theta, target)
@@ -141,12 +152,13 @@ def _extended(
         found = operator.pattern.run(steps_serial, steps_parallel, *given)
         return found
     done = False
-    while not done and k < len(basis.left):
+    places = len(basis.left)
+    while not done and k + 1 < len(basis.right):
         before = max(k - 1, 0)
         beta = float(basis.betas[before]) if k else 0.0
-        v, previous = basis.right[k], basis.left[before]
+        v, previous, u = basis.right[k], basis.left[before % places], basis.left[k % places]
         with np.errstate(over="ignore", invalid="ignore"):
-            square = operator.normal_step(v, previous, beta, basis.left[k], basis.right[k + 1])
+            square = operator.normal_step(v, previous, beta, u, basis.right[k + 1])
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
@@ -154,10 +166,10 @@ def _extended(
     return k, done, theta
 
 
-def _basis(shape: tuple[int, int], room: int, most_steps: int) -> Basis:
-    """Return the room for so many steps; the vector before the first one is 0."""
+def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Basis:
+    """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
-    basis = Basis(np.empty((room + 1, N)), np.empty((room, M)), *np.zeros((5, most_steps)))
+    basis = Basis(np.empty((room + 1, N)), np.empty((left, M)), *np.zeros((5, most_steps)))
     basis.left[0] = 0.0
     return basis
 

@@ -96,6 +96,7 @@ class NuclearBall(MatrixBall, NormBall):
             np.random.default_rng(0),
             tolerance=_CERTIFICATE_TOLERANCE,
             failure=CERTIFICATE_FAILURE,
+            vectors=False,
         )
         return -self.radius * triple.upper, -self.radius * triple.sigma
 

@@ -12,6 +12,9 @@ from pfbench.verification.laws.method import Setting
 from pfbench.verification.session import Session, of_effort
 from pfbench.verification.verdict import Verdict
 
+AtSize = Callable[[Fault], tuple[Claim, Sequence[Setting]]]
+"""Where a late fault should change something: a claim, and the settings of its runs."""
+
 _MOST_KILLED = 2
 """After so many killed checks a fault is held to no further claim: it does not end."""
 
@@ -25,8 +28,7 @@ class Studied:
     fault
         The fault.
     equivalent
-        Why it changes nothing, in words; empty if it does, or that was not decided. Of a late one
-        that is asked once no claim noticed it.
+        Why it changes nothing, in words; empty if it does, or that was not decided.
     admissible
         The line of proof that covers it; empty if none does.
     verdicts
@@ -104,7 +106,7 @@ def study(
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[Admissible] = (),
-    at_size: Callable[[Fault], tuple[Claim, Sequence[Setting]]] | None = None,
+    at_size: AtSize | None = None,
 ) -> list[Studied]:
     """Find the faults that change nothing, and hold the others to claims until one notices it.
 
@@ -120,16 +122,14 @@ def study(
     admissible
         Which faults keep the theorem, and why.
     at_size
-        Where late faults should change something: a claim and the settings of its runs.
+        See `AtSize`; late faults are compared nowhere if not given.
 
     Raises
     ------
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    # A late one changes nothing on the small problems of that comparison.
-    early = iter(sessions[0].compare([one for one in faults if not one.late]))
-    same = ["" if one.late else next(early) for one in faults]
+    same = _equivalent(sessions[0], faults, at_size)
     known = [
         Studied(
             fault=fault,
@@ -150,12 +150,17 @@ def study(
             replace(one, verdicts=(*one.verdicts, *verdicts))
             for one, verdicts in zip(known, found, strict=True)
         ]
-    left = [one.fault for one in known if one.fault.late and one.counts and one.found_by is None]
-    if at_size is None or not left:
-        return known
-    compared = sessions[0].compare_at_size(left, [at_size(one) for one in left])
-    why = dict(zip(left, compared, strict=True))
-    return [replace(one, equivalent=why.get(one.fault, one.equivalent)) for one in known]
+    return known
+
+
+def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | None) -> list[str]:
+    """Return why each fault changes nothing; a late one changes nothing on small problems."""
+    early, late = ([one for one in faults if one.late == is_late] for is_late in (False, True))
+    found = dict(zip(early, session.compare(early), strict=True))
+    if at_size:
+        places = [at_size(one) for one in late]
+        found |= zip(late, session.compare_at_size(late, places), strict=True)
+    return [found.get(one, "") for one in faults]
 
 
 def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:

@@ -100,7 +100,9 @@ def is_multiple(g: Floats, of: Any) -> bool:
     if not isinstance(of, np.ndarray) or g.shape != of.shape:
         return False
     one, other = float(np.linalg.norm(g)), float(np.linalg.norm(of))
-    return bool(np.linalg.norm(other * g - one * of) <= 1e-9 * one * other)
+    if not (one and other):
+        return one == other
+    return bool(np.linalg.norm(g / one - of / other) <= 1e-9)
 
 
 class Recorder(Changed):

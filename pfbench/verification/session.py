@@ -219,6 +219,8 @@ class Session:
         Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
         See `Progress`.
+    expect
+        Called with the seconds that those take which are not stored, before the first of them.
     order
         By what of a claim those of `verify` are begun, the least first; None: the longest first,
         after which all are done soonest.
@@ -235,6 +237,7 @@ class Session:
     at_seed: int = 0
     store: Store | None = None
     progress: Progress | None = None
+    expect: Callable[[float], None] | None = None
     order: Callable[[Claim], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -311,7 +314,13 @@ class Session:
         order = sorted(range(len(asked)), key=by.__getitem__)
         found: dict[int, Outcome] = {}
         questions = [asked[index].question for index in order]
-        for answer in answered(questions, self.engine, self.store):
+
+        def begin(missing: Sequence[int]) -> None:
+            if self.expect:
+                seconds = sum(asked[order[index]].seconds for index in missing)
+                self.expect(seconds / self.engine.slots)
+
+        for answer in answered(questions, self.engine, self.store, begin):
             index, result = order[answer.index], answer.result
             if answer.row is not None:
                 found[index] = asked[index].read(answer.row)

@@ -340,7 +340,11 @@ def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
 
 def _bundle(algorithm: Algorithm) -> type[Oracles]:
     """Return the bundle that answers what a method requires; all, of one that does not say."""
-    asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
+    try:
+        asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
+    except Exception as error:  # it may compute them of its parameters
+        words = f"it raised {type(error).__name__}: {error}, where it says what it asks"
+        raise Raised(words) from error
     return Oracles if asks is None else offering(frozenset(asks))
 
 

@@ -1,13 +1,15 @@
 """afw, pfw, bpfw: counts, steps by definition, and linear convergence where Frank-Wolfe has 1/t."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import Refused
 from pfbench.problems.base import FiniteSum
-from pfbench.sets import Birkhoff
+from pfbench.sets import Birkhoff, KSparse
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
 
 NAMES = ("afw", "pfw", "bpfw")
@@ -101,7 +103,7 @@ def test_what_is_no_polytope_is_refused(name, over, words):
 
 @by_name
 def test_a_line_search_is_never_above_the_short_step(name):
-    """One step from the same vertices; and no smoothness is asked for where there is none."""
+    """One step from the same vertices, and many."""
     problem = face_of_l1_ball(np.random.default_rng(2), 6, 3.0)
     _, short = heights(problem, name, 2)
     run, searched = heights(problem, name, 2, step="line-search")
@@ -113,7 +115,40 @@ def test_a_line_search_is_never_above_the_short_step(name):
 
 
 @by_name
-def test_a_short_step_without_smoothness_is_refused(name):
-    with pytest.raises(InputError, match=f"^{name} needs smoothness, an L >= L_f"):
-        ALGORITHMS[name](iterations=3)
-    assert ALGORITHMS[name](iterations=3, step="line-search").smoothness is None
+@pytest.mark.parametrize("step", ["short", "line-search"])
+def test_it_ends_where_the_away_steps_of_frank_wolfe_jl_end(name, step):
+    """|x - p|^2 over the hull of vectors with 40 entries +-1, to a gap of 1e-5.
+
+    FrankWolfe.jl's tests publish where its away steps end, f there and the number of steps, with a
+    line search of its own; the path between is not among them.
+    """
+    published = json.loads((Path(__file__).parent / "frank_wolfe_jl.json").read_text())
+    p, there = np.array(published["centre"]), np.array(published["point"])
+
+    class Near(FiniteSum):
+        """|x - p|^2 over the hull of sparse vectors."""
+
+        name = "near"
+        n = 1
+        set = KSparse(100, 1.0, k=40)
+        penalty = None
+        parameters = {}  # noqa: RUF012
+
+        def start(self):
+            return self.set.lo(np.zeros(100))
+
+        def value(self, x):
+            return float(((x - p) ** 2).sum())
+
+        def gradient(self, x):
+            return 2.0 * (x - p)
+
+        def batch(self, sample, x):
+            return self.gradient(x)
+
+    chosen = pf.algorithm(name, iterations=2000, smoothness=2.0, step=step)
+    run = pf.solve(Near(), chosen, measures=("fw_gap",), stop=pf.Stop.parse("fw_gap=1e-5"))
+    assert run.status == "target"
+    assert run.iterations <= published["iterations"]
+    assert Near().value(run.x) == pytest.approx(published["primal"], abs=1e-9)
+    assert np.linalg.norm(run.x - there) < 3e-5

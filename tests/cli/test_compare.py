@@ -294,6 +294,7 @@ def test_known_methods_take_parameters(results, archived):
         ((), "give a METHOD, or --archive FILE"),
         (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
         (("sfw", "--price", "sof=1"), "unknown count in the price 'sof'"),
+        (("sfw", "--price", "products=1"), "does not measure lmo_products"),
         (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
         (("mine:Steps[step=0.1,stop=3]",), "stop"),
         (("mine:Step",), "did you mean 'Steps'"),
@@ -402,7 +403,7 @@ def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
             assert {name: ours.grid[name] for name in common} == {
                 name: one.grid[name] for name in common
             }
-    assert checked > 30
+    assert checked > len(study.tune.methods)
 
 
 # --- tuning in the other verbs --------------------------------------------------------------------
@@ -433,7 +434,7 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
 
 
 def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
-    assert {"quick", "standard"} <= suites().keys()
+    assert {"quick", "standard", "norms"} <= suites().keys()
     for path in suites().values():
         spec = read_spec(path)
         (study,) = spec.studies
@@ -454,7 +455,9 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     assert {*whole.searches(), *whole.runs()} == found.runs.keys()
     assert archive.stat().st_size < 4e6
     runs = [entry.run for entry in found.runs.values()]
-    assert {run.status for run in runs} <= {"target", "budget", "finished", "refused", "error"}
+    # In the whole space long steps diverge.
+    may = {"target", "budget", "finished", "refused", "error", "diverged"}
+    assert {run.status for run in runs} <= may - ({"diverged"} if suite != "norms" else set())
     # Of the catalogue nothing fails but where a tuned length does not fit the problem.
     failed = {run.stop_reason for run in runs if run.status == "error"}
     assert all(" must be at most n = " in reason for reason in failed)

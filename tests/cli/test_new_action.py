@@ -1,4 +1,6 @@
-"""``pfbench new action``: what is written is an action, and its script makes a receipt."""
+"""``pfbench new action`` and ``repository``: an action, whose script makes a receipt, and all
+around it.
+"""
 
 import os
 import subprocess
@@ -29,21 +31,63 @@ def test_the_action_runs_the_script_and_is_told_the_theorem_by_the_environment(a
     assert all(step.get("shell") == "bash" for step in read["runs"]["steps"] if "run" in step)
 
 
-@pytest.mark.slow
-def test_the_script_makes_a_receipt_and_checks_it(action, folder):
-    (folder / "lazy_descent.py").write_text(THEOREM)
+def verified(folder, script, file):
+    """Run the script of an action; return what it printed."""
     here, root = folder / "bin", Path(package.__file__).parents[1]
     here.mkdir()
     (here / "pfbench").write_text('#!/bin/sh\nexec python -m pfbench "$@"\n')
     (here / "pfbench").chmod(0o755)
     path = os.pathsep.join([str(here), os.environ["PATH"]])
     done = subprocess.run(
-        ["sh", action / "verify.sh", "lazy_descent.py"],
+        ["sh", script, file],
+        cwd=folder,
         env=os.environ | {"PYTHONPATH": str(root), "PATH": path},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=500,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_script_makes_a_receipt_and_checks_it(action, folder):
+    (folder / "lazy_descent.py").write_text(THEOREM)
+    printed = verified(folder, action / "verify.sh", "lazy_descent.py")
     assert "# Receipt of lazy_descent" in (folder / "receipt.md").read_text()
-    assert "runs made again       40 of 40" in done.stdout
+    assert "runs made again       40 of 40" in printed
+
+
+@pytest.fixture
+def repository(pfbench, folder):
+    assert (
+        "cd my-rate && sh my_rate_action/verify.sh my_rate.py"
+        in pfbench("new", "repository", "MyRate").out
+    )
+    return folder / "my-rate"
+
+
+def test_a_repository_names_its_theorem_everywhere(repository):
+    names = {str(path.relative_to(repository)) for path in repository.rglob("*") if path.is_file()}
+    assert names == {
+        *("README.md", "my_rate.py", "test_my_rate.py", ".github/workflows/verify.yml"),
+        *("my_rate_action/action.yml", "my_rate_action/verify.sh"),
+    }
+    for name in names:
+        text = (repository / name).read_text()
+        assert "thing" not in text.replace("anything", "").replace("nothing", "").lower(), name
+    yaml = pytest.importorskip("yaml")
+    read = yaml.safe_load((repository / ".github/workflows/verify.yml").read_text())
+    used = [step["uses"] for step in read["jobs"]["verify"]["steps"]]
+    assert "./my_rate_action" in used
+
+
+@pytest.mark.long
+def test_its_script_passes_in_a_fresh_clone(repository, folder):
+    """As the workflow has it: nothing is there but what was committed."""
+    git = ["git", "-C", str(repository), "-c", "user.name=n", "-c", "user.email=e@a.org"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "A theorem"]):
+        subprocess.run([*git, *command], check=True)
+    subprocess.run(["git", "clone", "-q", repository, folder / "clone"], check=True)
+    printed = verified(folder / "clone", "my_rate_action/verify.sh", "my_rate.py")
+    assert "not as it says        0" in printed

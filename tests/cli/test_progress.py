@@ -59,6 +59,33 @@ def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told)
     assert again == "report: 12 of 20 runs, about 20 s left"
 
 
+def test_the_time_is_told_before_the_work_and_again_only_where_it_was_wrong(clock, told):
+    stream = told(terminal=False)
+    with progress.Steps("report", 20, "runs") as steps:
+        steps.expect(25.0)
+        steps.expect(90.0)  # said once
+        for _ in range(20):
+            clock[0] += 1
+            steps.advance()
+    assert stream.getvalue() == "report: about 25 s\n"
+    with progress.Steps("report", 20, "runs") as steps:
+        steps.expect(6.0)
+        for _ in range(20):
+            clock[0] += 1
+            steps.advance()
+    first, again = stream.getvalue().splitlines()[1:]
+    assert first == "report: about 6 s"
+    assert again == "report: 5 of 20 runs, about 15 s left"
+
+
+def test_short_or_quiet_work_is_not_told_of_before(clock, told):
+    stream = told(terminal=False)
+    for quiet, seconds in ((False, 4.0), (False, None), (True, 60.0)):
+        with progress.Steps("report", 20, "runs", quiet=quiet) as steps:
+            steps.expect(seconds)
+    assert stream.getvalue() == ""
+
+
 def test_runs_that_were_there_already_take_no_time(clock, told):
     stream = told(terminal=False)
     with progress.Steps("report", 20, "runs") as steps:

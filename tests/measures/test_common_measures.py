@@ -217,6 +217,17 @@ def large_problem():
     return RobustMatrixRecovery(data, radius=30.0)
 
 
+def test_a_gradient_mapping_whose_square_overflows_is_infinite():
+    """So that a run that diverges ends as such, not by an error of its measure."""
+    problem = pf.problem("matrix-least-squares", rows=3, columns=2, outputs=2)
+    far, near = (State(np.full((2, 2), size)) for size in (1e152, 1e60))
+    assert gradient_mapping_sq(problem, near) < math.inf
+    with np.errstate(over="ignore"):
+        assert gradient_mapping_sq(problem, far) == math.inf
+        run = pf.solve(problem, pf.algorithm("prox-gd", step=300.0, iterations=1000))
+    assert run.status == "diverged"
+
+
 def test_above_250000_entries_the_gap_is_a_certified_bracket():
     problem = large_problem()
     state, x = random_state(problem, 0)

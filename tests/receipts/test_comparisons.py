@@ -12,8 +12,10 @@ import pytest
 from forged_receipts import run
 
 from pfbench.receipts.again import Checked
+from pfbench.receipts.board import page
 from pfbench.receipts.compared import Suite, _alone, _Law, check
 from pfbench.receipts.comparison import COMPARISON, RUNS, drawn
+from pfbench.receipts.record import Record
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import Run
@@ -257,3 +259,17 @@ def test_what_cannot_be_is_refused(tmp_path, monkeypatch, arguments, says):
     done = run("compare", *arguments)
     assert done.exit_code == 2
     assert says in done.stderr
+
+
+def test_a_record_has_it_below_its_suite_and_nothing_of_it_that_a_browser_runs(home, tmp_path):
+    record = Record.init(tmp_path / "record")
+    about = {"runs": [30, 30], "new": 40, "salt": "s", "sha256": "", "same": True}
+    about |= {"least_p": 1.0, "verdicts": [0, 0], "faults": [0, 0], "text": ""}
+    record.add(home / "steps.zip", record.place("steps", "0" * 64), about, "")
+    assert page(record, tmp_path / "site") == 1
+    board = (tmp_path / "site" / "index.html").read_text()
+    assert "Suite suite, version" in board
+    assert "methods_of_mine:Steps" in board
+    assert "suite: first on" in board
+    names = {path.name for path in (tmp_path / "site").rglob("*") if path.is_file()}
+    assert names == {"index.html", "receipt.txt"}

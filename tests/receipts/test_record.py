@@ -6,7 +6,8 @@ import pytest
 from forged_receipts import forged, lowered, run
 
 from pfbench.receipts import confined
-from pfbench.receipts.record import CHECK, FILE, Record, page
+from pfbench.receipts.board import Line, _by_class, page
+from pfbench.receipts.record import CHECK, FILE, Record
 
 
 @pytest.fixture
@@ -50,11 +51,40 @@ def test_the_page_shows_what_each_claim_reached(record, receipt, tmp_path):
     assert "javascript" not in board
     assert "<b>" not in board
     assert "f(x_t) - min f &lt;= Delta" in board
-    assert board.count("<tr>") == 3
+    assert board.count("<tr>") == 2 + 3  # by class, and all claims
+
+
+def line(name, kind, verdict, *found, of=("convex",), proof=""):
+    claim = {"name": name, "statement": f"{name} < 1", "kind": kind, "assumptions": list(of)}
+    return Line(claim, verdict, f"at-{name}", *found, proof, "", "")
+
+
+def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhere():
+    rows = list(
+        _by_class(
+            [
+                line("loose", "bound", "holds", 0.1, None),
+                line("near", "bound", "tight", 0.2, 0.9, proof="https://a.org/b"),
+                line("wrong", "bound", "violated", 1.5, None),
+                line("least", "certificate", "holds", None, None),
+                line("count", "count", "holds", None, None, of=("smooth",)),
+            ]
+        )
+    )
+    ((of, upper, lower, runs, program, proof),) = rows
+    assert of == "convex"
+    assert upper.index("near") < upper.index("loose")
+    assert "wrong" not in upper
+    assert "least &lt; 1" in lower
+    assert "at-near/receipt.html" in runs
+    assert ">0.200<" in runs
+    assert ">0.900<" in program
+    assert 'href="https://a.org/b"' in proof
 
 
 def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path):
     monkeypatch.setenv("PFBENCH_SECRET", "s")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")  # bits hang on it
     monkeypatch.setattr(confined.sys, "executable", "/bin/sh")
     within = confined.Confinement((), False)
 
@@ -67,9 +97,12 @@ def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path
     def changed(script):
         return lambda command, **options: popen(["/bin/sh", "-c", script], **options)
 
-    status, output, _ = shell("echo $HOME $PFBENCH_SECRET; ulimit -f; ulimit -v")
+    status, output, _ = shell(
+        "echo $HOME $PFBENCH_SECRET; ulimit -f; ulimit -v; echo $OPENBLAS_CORETYPE"
+    )
     assert status == 0
-    home, blocks, kilobytes = output.split()
+    home, blocks, kilobytes, kernels = output.split()
+    assert kernels == "Haswell"
     assert "pfbench-record-" in home
     assert int(kilobytes) * 1024 == confined.MEMORY
     assert blocks != "unlimited"

@@ -20,7 +20,7 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting import collect, documents, prepare, write_report, writing
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures import html
-from pfbench.reporting.words import whole
+from pfbench.reporting.words import WORDS, whole
 from pfbench.runs.loop.stop import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
@@ -333,3 +333,12 @@ def test_a_missing_extra_is_named_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "find_spec", lambda name: None if name == "plotly" else object())
     with pytest.raises(InputError, match=r"need plotly.*pip install \"pfbench\[report\]\""):
         prepare(tmp_path)
+
+
+def test_each_link_of_a_word_leads_to_what_it_means(page):
+    """Every word that is linked is explained on the page itself, once, and heads are linked."""
+    linked = {one["href"].removeprefix("#") for one in page.all("a", **{"class": "word"})}
+    told = [one["id"] for one in page.all("dt") if one.get("id", "").startswith("word-")]
+    assert len(told) == len({*told}) == len(WORDS)
+    assert linked <= {*told}
+    assert "word-place" in linked

@@ -46,6 +46,15 @@ def test_a_second_call_makes_what_is_new_and_nothing_else(store):
     assert len(list(store.keys("verdict"))) == 3
 
 
+def test_what_is_missing_is_told_before_it_is_made(store):
+    told = []
+    rows([question(2)], store)
+    asked = [question(1), question(2), question(3)]
+    assert len(list(answered(asked, ThisProcess(), store, told.append))) == 3
+    assert len(list(answered(asked, ThisProcess(), store, told.append))) == 3
+    assert told == [[0, 2]]
+
+
 def test_without_a_store_all_are_made(tmp_path):
     assert rows([question(1)], None) == rows([question(1)], None) == [(2, True)]
     assert list(tmp_path.iterdir()) == []

@@ -6,6 +6,7 @@ from helpers import as_matrix, in_chunks, random_pattern
 from numpy.testing import assert_allclose
 
 from pfbench.base.errors import Diverged
+from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
 from pfbench.sets.lanczos import leading_triple
 
@@ -38,6 +39,25 @@ def test_the_certified_interval_contains_the_largest_singular_value(spectrum):
         assert triple.sigma <= 1.0 + 1e-13
         assert triple.upper >= 1.0 - 1e-13
         assert triple.upper <= triple.sigma * (1.0 + 1e-3) * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("spectrum", ["crowd", "high shelf", "rank one"])
+def test_without_vectors_the_bounds_are_the_same_bit_for_bit(spectrum, sparse):
+    """Also beyond the room at first, and of a matrix whose squares overflow."""
+    operator = DenseOperator(np.diag(SPECTRA[spectrum]))
+    if sparse:
+        pattern, _ = Pattern.from_coordinates(np.arange(N), np.arange(N), (N, N))
+        operator = SparseOperator(pattern, SPECTRA[spectrum])
+    for factor in (1.0, 2.0**600):
+        given = {"tolerance": 1e-5, "failure": 1e-9}
+        whole, bare = (
+            leading_triple(operator.scaled(factor), np.random.default_rng(3), vectors=v, **given)
+            for v in (True, False)
+        )
+        assert (bare.sigma, bare.upper, bare.steps) == (whole.sigma, whole.upper, whole.steps)
+        assert (whole.u.size, bare.u.size, bare.v.size) == (N, 0, 0)
+        assert spectrum != "crowd" or whole.steps > 24
 
 
 @pytest.mark.parametrize("spectrum", ["crowd", "shelf", "flat"])

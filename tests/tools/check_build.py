@@ -23,6 +23,7 @@ IN_WHEEL = (
     "pfbench/reporting/specs/suites/quick.toml",
     "pfbench/reporting/specs/suites/quick.runs.gz",
     "pfbench/reporting/specs/suites/standard.runs.gz",
+    "pfbench/reporting/specs/suites/norms.runs.gz",
 )
 IN_SOURCE = (
     "CHANGELOG.md",

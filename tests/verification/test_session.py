@@ -60,6 +60,14 @@ def test_rows_come_in_the_order_of_the_names():
     assert done.summary["holds"] == 2
 
 
+def test_how_long_it_takes_is_told_before_it_begins_and_of_what_is_stored_nothing(tmp_path):
+    told = []
+    made = session.Session(engine=ThisProcess(), store=Store(tmp_path), expect=told.append)
+    made.verify([claim(COUNT)])
+    made.verify([claim(COUNT)])
+    assert told == [claim(COUNT).seconds("quick")]
+
+
 def test_a_check_that_raises_is_a_row_and_the_verification_fails():
     found = judge(claim(COUNT), Subject(algorithm=Raising))
     assert (found.verdict, found.lost, found.catches) == ("failed", False, True)

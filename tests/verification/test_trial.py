@@ -5,6 +5,7 @@ import pytest
 from judging import judge
 
 import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.shen2019.problems import log_cosh, recovery
@@ -229,3 +230,16 @@ def test_a_run_that_is_left_has_been_seen():
     next(steps), next(steps)
     steps.close()
     assert (trial.seen.n, trial.seen.T) == (7, 2)
+
+
+def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
+    class Silent(ALGORITHMS["sfw"]):
+        @property
+        def asks(self):
+            return self.requires | None
+
+    claim = CLAIMS["methods-count-sfw"]
+    found = judge(claim, Subject(Silent))
+    assert found.catches
+    assert "it raised TypeError" in found.reason
+    assert "where it says what it asks" in found.reason

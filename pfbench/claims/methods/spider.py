@@ -131,7 +131,8 @@ def spider_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator
         along(problem, s, told, form=spider, move=normalised),
     )
     for t, (one, place) in enumerate(zip(told, places, strict=True), 1):
-        ratios = [] if float(np.linalg.norm(one.estimate)) > limit else [math.inf]
+        stops = s.get("option", 2) == 1 and float(np.linalg.norm(one.estimate)) <= limit
+        ratios = [math.inf] if stops else []
         if t == len(told) < s["iterations"] and problem.n == 1:
             ratios.append(float(np.linalg.norm(problem.gradient(one.x))) / limit)
         yield Place(formed=place.formed, x=place.x, ratios=tuple(ratios))

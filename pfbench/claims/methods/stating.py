@@ -13,6 +13,7 @@ import scipy
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.extremes import at_extremes, scaled
 from pfbench.verification import Claim, Evidence, Floats, Instance, instance
 from pfbench.verification.instruments.waves import (
     Waves,
@@ -76,11 +77,6 @@ SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1
 SCALES = (1e3, 1e-3)
 """Factors of f with which methods are followed, too: no number of theirs has a size of its own."""
 
-_GROWS = MappingProxyType(
-    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
-)
-"""By which power of such a factor a parameter grows; a step by its method's."""
-
 _SECONDS = {
     "estimate": (1.2, 2.0),
     "steps": (0.4, 0.4),
@@ -102,7 +98,7 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
     """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
-    method = at_size(at_scales(method))
+    method = at_extremes(at_size(at_scales(method)))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -161,15 +157,6 @@ def settings_at_size(claim: Claim) -> tuple[Setting, ...]:
 
 def at_scales(method: Method) -> Method:
     """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
-
-    def scaled(one: Setting, by: float) -> Setting:
-        powers = {"step": method.step_power, **_GROWS}
-        given = {
-            name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
-            for name, value in one.parameters.items()
-        }
-        return Setting(instance(one.problem, scale=2.0 * by), given)
-
     slides = any("tolerance" in one.parameters for one in method.followed)
 
     def fits(one: Setting) -> bool:
@@ -179,7 +166,7 @@ def at_scales(method: Method) -> Method:
 
     def more(settings: Sequence[Setting], most: int) -> tuple[Setting, ...]:
         fitting = list(filter(fits, settings))[:most]
-        return (*settings, *(scaled(one, by) for one in fitting for by in SCALES))
+        return (*settings, *(scaled(method, one, by) for one in fitting for by in SCALES))
 
     enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
     return replace(method, enumerated=enumerated, followed=followed)

@@ -1,11 +1,11 @@
 """The relatives of the last years: loopless and recursive estimates, by bounds of pfbench."""
 
-from pfbench.claims.relatives import convex, schedules, smooth
+from pfbench.claims.relatives import convex, lower, schedules, smooth, storm
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (smooth, convex, schedules),
+    (smooth, convex, schedules, lower, storm),
 )
 """All that is said of them."""

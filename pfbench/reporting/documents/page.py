@@ -16,7 +16,7 @@ from pfbench.reporting.findings.front import Front
 from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.theory import Theory
-from pfbench.reporting.words import measure_name
+from pfbench.reporting.words import WORDS, anchor, measure_name
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
@@ -43,6 +43,7 @@ def page(contents: Contents) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
     environment.filters |= {
+        "anchor": anchor,
         "extent": tables.extent,
         "meaning": tables.meaning,
         "measure_name": measure_name,
@@ -61,6 +62,7 @@ def page(contents: Contents) -> str:
     runs = html.as_json(contents.spec, studies, contents.labels, rates)
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
+        "words": WORDS,
         "provenance": contents.provenance(),
         "parts": [_shown(part, contents.theory) for part in contents.parts],
         "styles": [style(number) for number in range(len(contents.labels))],

@@ -113,7 +113,9 @@ def _study(
         "logx": first.log,
         "measures": study.measures,
         "counts": counts,
-        "price": {kind: study.price.get(kind, 0) for kind in counts} if study.price else None,
+        "price": {kind: study.price.get(kind, 0) for kind in counts}
+        if any(map(study.price.get, counts))
+        else None,
         "rates": [
             {
                 "algorithm": labels.index(label),

@@ -12,8 +12,8 @@ from pfbench.base.names import unknown
 from pfbench.reporting.statistics.curves import Array, column
 from pfbench.runs.loop.run import Run
 
-PRICED = (*COUNTED, "iteration", "seconds")
-"""What a price may charge, by trace column."""
+PRICED = (*COUNTED, "products", "iteration", "seconds")
+"""What a price may charge, by trace column; products of matrices are LO times lmo_products."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,16 @@ class Price:
         """What is counted, in words."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
+    def of_columns(self, run: Run) -> list[tuple[str, float]]:
+        """Return trace columns of a run with what one unit of each costs there."""
+        return [
+            ("lo", weight * _products(run)) if name == "products" else (name, weight)
+            for name, weight in self.weights
+        ]
+
     def along(self, run: Run) -> Array:
         """Return what was spent at each recorded row; empty where a column is missing."""
-        columns = [weight * _along(run, name) for name, weight in self.weights]
+        columns = [weight * column(run, name) for name, weight in self.of_columns(run)]
         if any(one.size != len(run.rows) for one in columns):
             return np.empty(0)
         return np.asarray(np.sum(columns, axis=0))
@@ -85,19 +92,14 @@ class Price:
     def spent(self, run: Run) -> float:
         """Return what the whole run spent, an incomplete last iteration included."""
         whole = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
-        whole["products"] = run.counts.lo * _each(run)
-        return float(sum(weight * whole[name] for name, weight in self.weights))
+        return float(sum(weight * whole[name] for name, weight in self.of_columns(run)))
 
 
-PRODUCTS = Price((("products", 1.0),))
+PRODUCTS = Price.of("products")
 """The products of matrices in linear minimisations, of runs that measure lmo_products."""
 
 
-def _along(run: Run, name: str) -> Array:
-    return column(run, "lo") * _each(run) if name == "products" else column(run, name)
-
-
-def _each(run: Run) -> float:
+def _products(run: Run) -> float:
     """Return the products of matrices in a linear minimisation, the same in a whole run."""
     every = column(run, "lmo_products")
     return float(every[0]) if every.size else 0.0

@@ -72,11 +72,12 @@ def ert(found: Runtimes) -> float:
 
 
 def _runtime(run: Run, trace: Array, target: Stop, price: Price) -> float:
-    needed = (target.measure, *(name for name, _ in price.weights))
+    priced = price.of_columns(run)
+    needed = (target.measure, *(name for name, _ in priced))
     if not run.rows or any(name not in run.columns for name in needed):
         return float("inf")
     reached = trace[:, run.columns.index(target.measure)] <= target.target  # False without a value
     first = int(reached.argmax())
     if not reached[first]:
         return float("inf")
-    return sum(weight * float(trace[first, run.columns.index(of)]) for of, weight in price.weights)
+    return sum(weight * float(trace[first, run.columns.index(of)]) for of, weight in priced)

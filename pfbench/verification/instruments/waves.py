@@ -3,8 +3,8 @@
 Tiny, so that all draws are enumerated, or of the size of use.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Integers
+from pfbench.base.constants import Constants
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
@@ -54,6 +55,9 @@ class Waves(FiniteSum):
     rare
         One component in so many has an a_ik 300 times as large: a few batches are far from the
         others. 0 for none.
+    kind
+        "alike" if all components are equal, "level" if the start is a stationary point of f,
+        "vertex" if it is one of the set.
     begin
         Draws the start, inside the set; 0 for the fixed one.
     """
@@ -67,6 +71,7 @@ class Waves(FiniteSum):
     norm: NormBall | None = None
     rare: int = 0
     begin: int = 0
+    kind: str = ""
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
@@ -76,7 +81,17 @@ class Waves(FiniteSum):
         b = rng.uniform(-3.0, 3.0, (self.n, waves))
         if self.rare:
             a[self.rare // 2 :: self.rare] *= _RARE
-        return a, b, rng.uniform(-1.0, 1.0, (self.n, waves, *self.set.shape))
+        w = rng.uniform(-1.0, 1.0, (self.n, waves, *self.set.shape))
+        if self.kind == "alike":
+            a, b, w = (np.repeat(part[:1], self.n, axis=0) for part in (a, b, w))
+        return a, b, w
+
+    @cached_property
+    def _slope(self) -> Floats:
+        """What is taken from each gradient, so that the start is stationary; else 0."""
+        if self.kind != "level":
+            return np.zeros(self.set.shape)
+        return np.asarray(replace(self, kind="").gradient(self.start()))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -90,6 +105,10 @@ class Waves(FiniteSum):
         With more than six it is as far inside the sets as there. A drawn one has an l1 norm of at
         most 1, which all sets here hold.
         """
+        if self.kind == "vertex" and self.set.diameter < np.inf:
+            direction = np.zeros(self.set.shape)
+            direction[0] = 1.0
+            return np.asarray(self.set.lo(direction))
         if self.begin:
             rng = np.random.default_rng(self.begin)
             direction = rng.normal(size=self.set.shape)
@@ -97,16 +116,47 @@ class Waves(FiniteSum):
         point = np.resize([0.6, -0.3, 0.5], self.set.shape)
         return point if point.size <= 6 else point * 3.0 / point.size
 
+    @property
+    def bounds(self) -> Constants:
+        """Constants that hold on the whole space, by |sin| <= 1 and |cos| <= 1; M is 1."""
+        a, _, w = self._waves
+        a, lengths = np.abs(a), np.linalg.norm(w, axis=-1)
+        of_slopes, of_bends, of_turns = ((a * lengths**k).sum(axis=1) for k in (1, 2, 3))
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=float(of_bends.mean()),
+            L_ms=float(np.sqrt((of_bends**2).mean())),
+            L_max=float(of_bends.max()),
+            L2_ms=float(np.sqrt((of_turns**2).mean())),
+            sigma2=float((of_slopes**2).mean()),
+            delta=2.0 * float(a.sum(axis=1).mean()),
+            M=1.0,
+            ell=float(of_bends.mean()),
+        )
+
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         a, b, w = self._waves
-        return float((a * np.sin(w @ x + b)).sum() / self.n)
+        return float((a * np.sin(w @ x + b)).sum() / self.n - self._slope @ x)
+
+    def along(self, x: Floats, d: Floats) -> Callable[[Floats], Floats]:
+        """Return the function of several gamma whose values are f(x + gamma d)."""
+        a, b, w = self._waves
+        here, by = w @ x + b, w @ d
+        level, slope = self._slope @ x, self._slope @ d
+
+        def values(gammas: Floats) -> Floats:
+            sums = [(a * np.sin(here + gamma * by)).sum() / self.n for gamma in gammas]
+            return np.asarray(sums - level - gammas * slope)
+
+        return values
 
     def components(self, x: Floats, indices: Integers | None = None) -> Floats:
         """Return the gradient of each f_i at x, shape (n, d), or of those given."""
         a, b, w = self._waves if indices is None else (part[indices] for part in self._waves)
         slopes = a * np.cos(w @ x + b)
-        return np.asarray((slopes[:, None, :] @ w)[:, 0, :])
+        return np.asarray((slopes[:, None, :] @ w)[:, 0, :] - self._slope)
 
     def curvatures(self, s: Floats) -> Floats:
         """Return the Hessian of each f_i at s, shape (n, d, d)."""
@@ -121,7 +171,7 @@ class Waves(FiniteSum):
         a, b, w = self._waves
         flat = w.reshape(-1, w.shape[-1])
         slopes = a.ravel() * np.cos(flat @ x + b.ravel())
-        return np.asarray(slopes @ flat / self.n)
+        return np.asarray(slopes @ flat / self.n - self._slope)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""

@@ -5,6 +5,7 @@ computed again from them at the points that were due, and compared as it is. Wha
 or only with many components shows there, and the iteration is named.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
+from pfbench.base.errors import PfbenchError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
@@ -26,14 +28,17 @@ from pfbench.verification.laws.indices import suspected, suspected_coins
 from pfbench.verification.laws.method import (
     Formed,
     Method,
+    Parameters,
     Place,
     Setting,
     Told,
+    Wanted,
     check_length,
     runnable,
     told_of,
 )
 from pfbench.verification.laws.steps import apart
+from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, all_of
 from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import Trial
@@ -57,14 +62,21 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
 
     Held to the source are each step given its estimate, each estimate given the indices that were
     asked, the counts so far, where inner loops stop, and how indices are drawn. Sizes and start are
-    those of `Trial.at_seed`.
+    those of `Trial.at_seed`. Short runs at values that are extreme and legal come first.
     """
     parts: dict[str, Decision] = {}
+    if method.extreme:
+        extremes = at_extremes(trial, method)
+        if extremes.verdict == "violated":
+            return Evidence(all_of({"extremes": extremes}), _CLAIMED, 1)
     drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
-    for one, algorithm in runnable(trial, drawn):
+    by_source = scheduled(method, drawn[0])
+    for one, algorithm in runnable(trial, [*drawn, *([by_source] if by_source else [])]):
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
             break
+    if method.extreme:
+        parts["extremes"] = extremes
     return Evidence(all_of(parts), _CLAIMED, len(parts))
 
 
@@ -108,6 +120,86 @@ def drawn_by(seed: int, one: Setting) -> Setting:
             given[name] = n if all_of_them else max(1, round(given[name] * factor))
     title = re.sub(r" n=\d+ d=\d+", f" n={n} d={d}", problem.name)
     return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
+
+
+def scheduled(method: Method, where: Setting) -> Setting | None:
+    """Return a setting with the source's own schedule, for the problem of another setting.
+
+    The accuracy is the best for which a run ends in time; None where there is no schedule, or it
+    has no T, or T is at most 10 for each such accuracy.
+    """
+    if method.schedule is None or "iterations" not in where.parameters:
+        return None
+    problem, found = where.problem(), None
+    for epsilon in np.geomspace(1e6, 1e-6, 49):
+        try:
+            printed = method.schedule(Wanted(float(epsilon), problem.bounds))
+        except (ValueError, ArithmeticError):  # out of its range
+            continue
+        given = {k: v for k, v in where.parameters.items() if printed.get(k, v) is not None}
+        numbers = {name: value for name, value in printed.items() if value is not None}
+        if not all(map(math.isfinite, numbers.values())):
+            continue
+        whole = {k: max(1, math.ceil(v - 1e-9)) for k, v in numbers.items() if k in _WHOLE}
+        given |= numbers | whole
+        if (
+            10 < given["iterations"] <= _LONGEST
+            and "iterations" in printed
+            and _ends_in_time(method, given, problem.n)
+        ):
+            found = given
+    return None if found is None else Setting(where.problem.called("its schedule's"), found)
+
+
+_WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
+
+_LONGEST = 2000
+
+_MOST = 200_000
+"""Component gradients, those of full gradients left out."""
+
+
+def _ends_in_time(method: Method, given: Parameters, n: int) -> bool:
+    spent = method.counts({**given, "heads": 0}, n)[0]
+    return spent.sfo - n * spent.fo <= _MOST and spent.fo <= _LONGEST
+
+
+def at_extremes(trial: Trial, method: Method) -> Decision:
+    """Follow short runs at extremes; each is the source's, or is refused by an error that says why.
+
+    They say nothing of how large the problems were that were looked at.
+    """
+    settings = (*method.extreme, *trial.pick((), method.extreme_in_full))
+    aside, deviation, refused, runs = replace(trial, seen=Seen()), 0.0, list[str](), 0
+    for one, algorithm in runnable(aside, settings):
+        problem, runs = Overheard(one.problem()), runs + 1
+        seen = _Seen(cast(Waves, problem), method, one)
+        try:
+            told, asked = _followed(aside, problem, algorithm)
+            found = seen.first_wrong(told, asked)
+            check_length(method, one.parameters, problem.n, [step.counts for step in told])
+        except Broken as error:
+            if not isinstance(_first_cause(error), _REFUSALS):
+                raise type(error)(f"{one}: {error}") from error
+            refused.append(one.problem.name)
+            continue
+        if found is not None:
+            words = f"{one}: iteration {found[0]}: {found[1]} ({trial.place})."
+            return Decision("violated", words, {"relative deviation": seen.deviation}, None)
+        deviation = max(deviation, seen.deviation)
+    measured = {"relative deviation": deviation, "runs": float(runs)}
+    refusals = f" It refuses {', '.join(refused)}." if refused else ""
+    return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
+
+
+_REFUSALS = (PfbenchError, ValueError, NotImplementedError)
+"""The errors by which a method refuses what it is given."""
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
@@ -250,6 +342,9 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
+        stands = formed.against is not None and near(formed.at, formed.against)
+        if stands and len(drawn) == 2 * size:
+            drawn = drawn[:size]  # what is asked at the point before is asked here, too
         if len(drawn) != size * (1 + pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
         batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
@@ -336,8 +431,9 @@ class _Stored:
     def renew(self, x: Floats, batch: Integers) -> None:
         """Store the gradient of each distinct component of a batch at x."""
         distinct = np.unique(batch)
-        self._table[distinct] = self._problem.components(x, distinct)
-        self._mean = self._table.mean(axis=0)
+        now = self._problem.components(x, distinct)
+        self._mean = self._mean + (now - self._table[distinct]).sum(axis=0) / len(self._table)
+        self._table[distinct] = now
 
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:

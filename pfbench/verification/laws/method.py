@@ -230,6 +230,8 @@ class Method:
         Returns the number of steps; None if the run may end before.
     sized
         Settings at the size of use, in which a run is followed with all that it asks.
+    extreme, extreme_in_full
+        Settings at values that are extreme and legal, and those at full effort only.
     stored_squares
         Returns for each step the mean square error over all draws, where a place does not say it.
     schedules
@@ -253,6 +255,8 @@ class Method:
     step_power: int = -1
     length: Callable[[Parameters], int | None] | None = None
     sized: tuple[Setting, ...] = ()
+    extreme: tuple[Setting, ...] = ()
+    extreme_in_full: tuple[Setting, ...] = ()
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
     schedules: tuple[Wanted, ...] = ()
     schedule: Callable[[Wanted], dict[str, float | None]] | None = None

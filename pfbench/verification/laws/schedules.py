@@ -15,6 +15,9 @@ from pfbench.verification.trial import Trial
 _REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
 """The errors by which a schedule refuses what is asked; without any it lacks what is needed."""
 
+_OUTSIDE = ("math domain error", "expected a ")
+"""What the functions of `math` say, by versions of Python, of a number that they are not for."""
+
 _RELATIVE = 1e-9
 """Relative size of rounding in a real parameter."""
 
@@ -53,7 +56,8 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
     Raises
     ------
     Raised
-        If one fails by an error that refuses nothing, or although the same is granted for other
+        If one fails by an error that refuses nothing, or since the method refuses parameters that
+        the schedule alone has set, or although the same is granted for other
         accuracies, or although nothing is given with it and others are granted.
     Untestable
         If all fail, or all with the same parameters given.
@@ -61,11 +65,21 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
     left = [one for one in failed if not (granted and isinstance(one[1].__cause__, Refused))]
     for asked, error in left:
         same = any(_request(asked) == _request(one) for one in granted)
-        is_error = not isinstance(error.__cause__, _REFUSALS)
+        cause = error.__cause__
+        wrong = str(cause).startswith(_OUTSIDE) or (not asked.given and _in_making(cause))
+        is_error = wrong or not isinstance(cause, _REFUSALS)
         if is_error or same or (granted and _request(asked) == (False, {})):
             raise Raised(str(error)) from error
     if left:
         raise left[0][1]
+
+
+def _in_making(error: BaseException | None) -> bool:
+    """Return whether an error came of making an object, by its traceback."""
+    step = error.__traceback__ if error else None
+    while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
+        step = step.tb_next
+    return step is not None
 
 
 def _request(asked: Wanted) -> tuple[bool, Mapping[str, Any]]:

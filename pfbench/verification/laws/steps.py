@@ -1,5 +1,6 @@
 """Whether steps and output are those of the source, given the estimates."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -68,10 +69,11 @@ def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -
 
 
 def apart(a: Floats, b: Floats) -> float:
-    """Return the distance of two points relative to their size."""
+    """Return the distance of two points relative to their size; infinite if there is none."""
     if a.shape != b.shape:
         raise Raised(f"it tells a point of shape {a.shape}, not {b.shape}")
-    return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
+    off = float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
+    return math.inf if math.isnan(off) else off
 
 
 # --- the output -----------------------------------------------------------------------------------

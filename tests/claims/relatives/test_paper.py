@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from judging import assert_complete, pairs
+from judging import assert_complete, assert_shown, pairs
 
-from pfbench.claims.relatives import PAPER, convex, schedules, smooth
+from pfbench.algorithms import ALGORITHMS
+from pfbench.claims.methods.stating import CONSTANTS
+from pfbench.claims.relatives import PAPER, convex, lower, schedules, smooth, storm
 from pfbench.claims.relatives.instances import signed
 
 pytestmark = pytest.mark.claims
@@ -40,6 +42,50 @@ def test_an_error_for_convex_f_is_half_of_its_bound_where_noise_is_all(claim, ra
     found = judgements(claim)
     assert found.verdict == "holds", found.reason
     assert found.measured["error: ratio"] == pytest.approx(ratio, abs=0.05)
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+def test_page_takes_fewer_steps_than_its_theorem(constants):
+    """Theorem 1: T = (2 L Delta/epsilon^2)(1 + c), c^2 = (1-p)/(pb); here 0.81 of that at c = 1."""
+    made = ALGORITHMS["page"].theory(0.01, constants)
+    c = np.sqrt((1 - made.refresh) / (made.refresh * made.batch))
+    L = max(constants.L_f, constants.L_ms)
+    published = 2 * L * constants.delta / 0.01**2 * (1 + c)
+    assert made.iterations / published == pytest.approx(0.81, abs=0.02)
+    assert made.step > 1 / (L * (1 + c))
+
+
+def test_a_method_of_one_component_a_step_is_at_its_lower_bound(judgements):
+    found = judgements(lower.SPANS)
+    assert found.verdict in ("holds", "tight"), found.reason
+    assert found.measured["n = 200, k: ratio"] == pytest.approx(1.0, abs=0.01)
+    assert found.measured["n = 200, n/2: ratio"] <= 1.0
+
+
+def test_the_lower_bound_is_the_least_norm_in_the_span_and_repeats_are_no_new_components():
+    problem = lower.apart(7, smoothness=2.0, rise=3.0)
+    slopes = problem.noise + problem.b
+    assert np.allclose(slopes @ slopes.T, 2 * 2.0 * 3.0 * 7 * np.eye(7))
+    assert problem.value(-problem.b / 2.0) == pytest.approx(problem.least)
+    for k in range(8):
+        seen = slopes[[*range(k), *range(k)]]  # each twice
+        x = -slopes[:k].sum(axis=0) / (7 * 2.0)
+        assert lower.parts_along(problem, x) == k
+        least = np.linalg.norm(problem.gradient(x))
+        assert least == pytest.approx(lower.floor(2.0, 3.0, 7, k), abs=1e-9)
+        rng = np.random.default_rng(k)
+        for _ in range(20):
+            y = rng.standard_normal(len(seen)) @ seen / 20 if k else x
+            assert np.linalg.norm(problem.gradient(y)) >= least - 1e-9
+
+
+def test_the_bound_of_storm_is_no_norm_of_a_gradient_as_it_was_read():
+    assert_shown(storm.THEOREM)
+    found = storm.THEOREM.examine("quick", 0).numbers
+    read = [found[f"bound over the unit {unit:g}, printed"] for unit in (1e-3, 1.0, 1e3)]
+    right = [found[f"bound over the unit {unit:g}, corrected"] for unit in (1e-3, 1.0, 1e3)]
+    assert read == pytest.approx([3.14, 1.57, 1.55], abs=5e-3)
+    assert right == pytest.approx([2.2065] * 3, abs=1e-4)
 
 
 def test_the_recursion_of_page_for_convex_f_keeps_its_bound_exactly():

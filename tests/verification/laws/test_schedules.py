@@ -1,5 +1,6 @@
 """Schedules beside what is printed: rounded, refused, and failing where they should not."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,3 +75,20 @@ def test_a_schedule_that_refuses_everything_cannot_be_tested():
             verdict(failing(error, below=1e99))
     with pytest.raises(Broken, match="fails: no"):
         verdict(failing(TypeError("no"), below=1e99))
+
+
+def test_a_schedule_with_parameters_that_its_method_refuses_is_broken():
+    class Narrow(Descent):
+        def __init__(self, iterations, step):
+            raise InputError("no: iterations must be at least 10")
+
+    with pytest.raises(Broken, match="fails: no"):
+        verdict(Narrow)
+
+
+def test_a_root_of_a_negative_number_refuses_nothing():
+    with pytest.raises(ValueError, match=r".") as found:
+        math.sqrt(-1.0)
+    for error in (found.value, ValueError("math domain error")):
+        with pytest.raises(Broken, match="fails: "):
+            verdict(failing(error, below=1e99))

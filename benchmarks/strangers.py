@@ -1,0 +1,52 @@
+"""How soon somebody knows of his own method: ``python -m benchmarks.strangers [--jobs 2]``.
+
+Two SPIDERs of `own_spider` are held by quick effort to all claims that name one, as `pfbench verify
+--algorithm` does, with an empty store: seconds until the first verdict and until the last. With
+`--jobs 0` all is done in this process, and what the processor took is that of the checks, too.
+"""
+
+from time import perf_counter
+
+STARTED = perf_counter()
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import resource  # noqa: E402
+from collections import Counter  # noqa: E402
+
+from pfbench.claims.catalogue import algorithm_and_claims, soonest_known  # noqa: E402
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess  # noqa: E402
+from pfbench.verification.session import Session  # noqa: E402
+from pfbench.verification.subject import Subject  # noqa: E402
+
+
+def held(name, jobs):
+    """Hold a method to its claims; return when verdicts came, and which they were."""
+    algorithm, claims = algorithm_and_claims(f"benchmarks.own_spider:{name}", ())
+    began, came, verdicts = perf_counter(), [], Counter()
+
+    def told(row, made):
+        came.append(perf_counter() - began)
+        verdicts[row.verdict] += 1
+
+    order = soonest_known("quick")
+    engine = LocalProcesses(jobs) if jobs else ThisProcess()
+    session = Session(engine=engine, progress=told, order=order)
+    session.verify(claims, Subject(algorithm=algorithm))
+    return {"first verdict, s": came[0], "all, s": came[-1], **verdicts}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--jobs", type=int, default=2)
+    jobs = parser.parse_args().jobs
+    imported = perf_counter() - STARTED
+    found = {name: held(name, jobs) for name in ("OwnProximal", "OwnFrankWolfe")}
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    found |= {"imports, s": imported, "both, s": perf_counter() - STARTED}
+    found["processor, s"] = used.ru_utime + used.ru_stime
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""n/2 component gradients are not enough for any method that stays in the span of what it saw.
+
+f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n, from x_0 = 0, where
+f(x_0) - min f = Delta. A point of the span of k of them has |grad f(x)|^2 >= 2 L Delta (n-k)/n,
+since each b_i that it is orthogonal to leaves |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta) takes
+more than n/2 component gradients. That is said of spans, and not of methods that move elsewhere.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.proximal import ProxSGD
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification import Claim, Evidence, Floats, Mutant, instance
+from pfbench.verification.instruments.indefinite import Indefinite
+from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import GRADIENT, formula
+
+_SEEN = 1e-12
+"""A part of x along b_i below this, of what its minimiser has, is rounding."""
+
+
+def apart(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefinite:
+    """Return n components with orthogonal slopes in R^n, L = smoothness and Delta = rise, from 0.
+
+    The slopes are turned, so that no coordinate belongs to one of them.
+    """
+    size = math.sqrt(2.0 * smoothness * rise * n)
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
+    slopes = size * basis
+    mean = slopes.mean(axis=0)
+    noise = slopes - mean
+    return Indefinite(
+        WholeSpace(n), smoothness * np.eye(n), mean, np.zeros(n), -rise, 0.0, noise - noise.mean(0)
+    )
+
+
+def floor(L: float, delta: float, n: int, k: int) -> float:
+    """Return sqrt(2 L Delta (n-k)/n), which |grad f| is at least in the span of k components."""
+    return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
+
+
+def parts_along(problem: Indefinite, x: Floats) -> int:
+    """Return along how many b_i a point has a part."""
+    slopes = problem.noise + problem.b
+    along = slopes @ x / (slopes * slopes).sum(axis=1)
+    size = 1.0 / (problem.n * problem.A[0, 0])  # the minimiser has -1/(n L) of each
+    return int((np.abs(along) > _SEEN * size).sum())
+
+
+INSTANCES = (instance(apart, n=40).called("n = 40"), instance(apart, n=200).called("n = 200"))
+
+
+def certified(trial: Trial) -> Evidence:
+    """Follow a method for n component gradients, and look at each of its points."""
+    found: dict[str, Decision] = {}
+    for one in INSTANCES:
+        problem = one()
+        n, c = problem.n, problem.constants(problem.start())
+        made = trial.make(iterations=n, batch=1, step=1.0 / (n * c.L_f))
+        ratios, early, beyond = [0.0], [0.0], 0
+        for step in trial.follow(problem, made, seed=trial.seeds(1, one.name)[0]):
+            here, spent = np.asarray(step.state.x), step.counts().sfo
+            k = parts_along(problem, here)
+            beyond += k > spent
+            size = float(np.linalg.norm(problem.gradient(here)))
+            ratios.append(floor(c.L_f, c.delta, n, k) / max(size, 1e-300))
+            if spent <= n / 2:
+                early.append(math.sqrt(c.L_f * c.delta) / max(size, 1e-300))
+        said = f"{beyond} of its points have parts along more components than it asked."
+        found |= {
+            f"{one.name}, span": decide_exact(beyond == 0, said, said, {"beyond": float(beyond)}),
+            f"{one.name}, k": decide_inequality(ratios),
+            f"{one.name}, n/2": decide_inequality(early),
+        }
+    return Evidence(all_of(found), {"ratio": 1.0, "beyond": 0.0}, len(INSTANCES))
+
+
+SPANS = Claim(
+    name="relatives-lb-n",
+    source="Li, Bao, Zhang, Richtarik 2021, the order; the instance is of pfbench",
+    kind="certificate",
+    statement=(
+        "from 0 on n components with orthogonal slopes, a point in the span of k components has "
+        "|grad f|^2 >= 2 L Delta (n-k)/n: |grad f| < sqrt(L Delta) takes more than n/2 SFO, for "
+        "every method whose points are in the span of what it saw"
+    ),
+    check=certified,
+    instances=INSTANCES,
+    algorithm="prox-sgd",
+    assumptions=("points in the span of the component gradients seen",),
+    schedule="b = 1, step = 1/(nL)",
+    takes=(0.5, 0.5),
+    formulas=(formula(floor, GRADIENT),),
+)
+
+CLAIMS = (SPANS,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class OutsideTheSpan(ProxSGD):
+    """Moves a little in a random direction, too."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ProxSGD.run`, a little aside."""
+        for state in super().run(ask, x, rng):
+            there: Any = state.x
+            yield state._replace(x=there + 1e-3 * self.step * rng.standard_normal(there.shape))
+
+
+class Oracle(ProxSGD):
+    """Knows the mean of all slopes, which it asks for, as a batch of one."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Take the full gradient for that of a batch."""
+        for _ in range(self.iterations):
+            backend: Any = ask
+            g = backend._backend.gradient(x)
+            ask.batch(rng.integers(ask.n, size=self.batch), x)
+            at, x = x, ask.prox(x, g, self.step)
+            yield State(x, at, g)
+
+
+MUTANTS = (
+    Mutant.of("lb-n-outside-the-span", OutsideTheSpan, SPANS),
+    Mutant.of("lb-n-all-slopes", Oracle, SPANS),
+)

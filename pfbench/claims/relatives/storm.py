@@ -1,0 +1,86 @@
+"""Theorem 1 of Cutkosky, Orabona 2019 (STORM), as a formal development quotes it.
+
+eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2, k = b G^(2/3)/L, c = 28 L^2 + G^2/(7 L k^3),
+w = max((4Lk)^3, 2 G^2, (ck/(4L))^3), M = 8 Delta/k + w^(1/3) sigma^2/(4 L^2 k^2) + k^2 c^2
+ln(T+2)/(2 L^2). The paper itself was not compared, so that the finding is *doubtful*; no run says
+anything of it, as both bounds are far above what runs do.
+"""
+
+import math
+
+from pfbench.verification import Dossier, Erratum
+from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification.units import GRADIENT, formula
+
+LENGTH_OF_RUN = 10**6
+
+
+def parts(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> tuple[float, float]:
+    """Return w and M."""
+    k = b * G ** (2.0 / 3.0) / L
+    c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
+    w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
+    noise = w ** (1.0 / 3.0) * sigma**2 / (4.0 * L**2 * k**2)
+    return w, 8.0 * delta / k + noise + (k * c) ** 2 * math.log(T + 2.0) / (2.0 * L**2)
+
+
+def printed(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
+    """Return (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)."""
+    w, M = parts(L, G, delta, sigma, b, T)
+    first = (w ** (1.0 / 6.0) * math.sqrt(2.0 * M) + 2.0 * M**0.75) / math.sqrt(T)
+    return float(first + 2.0 * sigma ** (1.0 / 3.0) / T ** (1.0 / 3.0))
+
+
+def corrected(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
+    """Return (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
+    w, M = parts(L, G, delta, sigma, b, T)
+    noisy = math.sqrt(2.0 * M) * (w + 2.0 * T * sigma**2) ** (1.0 / 6.0)
+    return float((noisy + 2.0 * M**0.75) / math.sqrt(T))
+
+
+def scaled(effort: str, seed: int) -> Contrast:
+    """Measure f in units of 1e-3, 1 and 1e3, where a bound of |grad f| scales like it."""
+
+    def in_units(of: object, factor: float, sigma: float) -> float:
+        found = of(factor, factor, factor, factor * sigma, 1, LENGTH_OF_RUN)  # type: ignore[operator]
+        return float(found) / factor
+
+    units = (1e-3, 1.0, 1e3)
+    as_printed = [in_units(printed, one, 0.5) for one in units]
+    as_corrected = [in_units(corrected, one, 0.5) for one in units]
+    quiet = [in_units(printed, one, 0.0) for one in units]
+    numbers = {
+        f"bound over the unit {one:g}, {what}": value
+        for what, values in (("printed", as_printed), ("corrected", as_corrected))
+        for one, value in zip(units, values, strict=True)
+    }
+    ratio, right = max(as_printed) / min(as_printed), max(as_corrected) / min(as_corrected)
+    told = compared(ratio, right, **numbers)
+    return told.under({"sigma = 0": max(quiet) / min(quiet)})
+
+
+THEOREM = Erratum(
+    name="relatives-storm-thm1",
+    as_printed="E|grad F| <= (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)",
+    corrected="(sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T): the last term lost sqrt(M)",
+    examine=scaled,
+    dossier=Dossier(
+        ruling="doubtful",
+        quotes=(),
+        assumed="the theorem is as a formal development quotes it; the paper was not compared",
+        derivation=(
+            "E[sqrt(sum of |grad F|^2)]^2 <= 2M E(w + 2 sum (|grad F|^2 + sigma^2))^(1/3)",
+            "the cube root splits, and (2 T sigma^2)^(1/6) keeps its factor sqrt(2M)",
+            "under f -> lambda f eta goes as 1/lambda and a stays as it is: the run is the same",
+            "so the printed bound holds over lambda for every lambda, and its last term tends to 0",
+            "that would be T^(-1/2) with noise, below what is possible at T^(-1/3)",
+        ),
+        instance="L = G = Delta = 1, sigma = 1/2, b = 1, T = 10^6, f in units of 1e-3, 1 and 1e3: "
+        "3.14, 1.57, 1.55 for one number",
+        readings={"sigma = 0": "it is meant without noise, where the last term is 0"},
+    ),
+    printed=formula(printed, GRADIENT, G=GRADIENT, sigma=GRADIENT),
+    right=formula(corrected, GRADIENT, G=GRADIENT, sigma=GRADIENT),
+)
+
+ERRATA = (THEOREM,)
