@@ -75,7 +75,7 @@ class Line:
     @property
     def of(self) -> str:
         """The class of problems that it is about."""
-        return ", ".join(self.claim["assumptions"]) or "any"
+        return ", ".join(self.claim["assumptions"]) or "not stated"
 
     @property
     def found(self) -> float:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from time import perf_counter
 from typing import Any
 
 from pfbench.base.counts import Budget
@@ -24,7 +25,7 @@ TRIALS = (1.0, 8.0, 64.0)
 
 _LIMIT = 60.0
 
-SHORT = (0.25, 2.0)
+SHORT = (0.1, 1.0)
 """The same, where several runs are tried before a sweep begins."""
 
 SETTINGS = 5
@@ -54,16 +55,11 @@ class Forecast:
 
 
 def forecast(
-    ready: Ready,
-    *,
-    seed: int,
-    budget: Budget | None,
-    time_limit: float | None,
-    trials: Sequence[float] = TRIALS,
+    ready: Ready, *, seed: int, budget: Budget | None, time_limit: float | None
 ) -> Forecast:
     """Return what to expect of a run, from a trial with its seed."""
     quiet = replace(ready, measures={})
-    for length in trials:
+    for length in TRIALS:
         trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
         if trial.status != "timeout" or trial.iterations > 1:
             break
@@ -78,27 +74,45 @@ def forecast(
 def seconds_of(plans: Sequence[PlannedRun], engine: Engine) -> float | None:
     """Return how long runs will take about, from the first iterations of a few; None if unknown.
 
-    Measures, and what ends a run at its target, are not known beforehand. Somebody's own code is
-    tried where its runs are made, all else here.
+    Their measures are part of it; a target that ends a run is not, unless the trial reaches it.
+    Somebody's own code is tried where its runs are made, all else here.
     """
     settings = list({(plan.problem, plan.algorithm): plan for plan in reversed(plans)}.values())
     settings.sort(key=lambda plan: plan.problem)
     tried = settings[:: max(1, -(-len(settings) // SETTINGS))]
     place = engine if any(plan.own_selectors for plan in tried) else ThisProcess()
-    tasks = [Task(trial_of, (plan, SHORT), _LIMIT) for plan in tried]
-    found = [result.value["seconds"] for result in place.do(tasks) if result.value]
-    known = [seconds for seconds in found if seconds is not None]
+    tasks = [Task(wall_seconds, (plan,), _LIMIT) for plan in tried]
+    known = [result.value for result in place.do(tasks) if result.value is not None]
     return len(plans) * sum(known) / len(known) / engine.slots if known else None
 
 
-def trial_of(plan: PlannedRun, trials: Sequence[float] = TRIALS) -> dict[str, Any]:
+def wall_seconds(plan: PlannedRun) -> float | None:
+    """Return the seconds on the wall that a run will take about, from its first iterations."""
+    there = resolve(plan)
+    if there.fit is None:
+        return 0.0
+    given: dict[str, Any] = {"seed": plan.seed, "every": plan.every, "stop": plan.stop}
+    drive(there.fit, Ledger(plan.budget), time_limit=1e-3, **given)  # what is compiled is ready
+    for length in SHORT:
+        began = perf_counter()
+        trial = drive(there.fit, Ledger(plan.budget), time_limit=length, **given)
+        wall = perf_counter() - began
+        if trial.status != "timeout":
+            return wall
+        if trial.iterations > 1:
+            break
+    iterations = _iterations(there.fit, plan.budget, trial)
+    if iterations is None or not trial.iterations:
+        return plan.time_limit
+    return wall * iterations / trial.iterations
+
+
+def trial_of(plan: PlannedRun) -> dict[str, Any]:
     """Return what a short trial of a planned run lets expect, as JSON; made in a worker."""
     there = resolve(plan)
     if there.fit is None:
         return {"refused": there.refusal, "seconds": 0.0}
-    found = forecast(
-        there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit, trials=trials
-    )
+    found = forecast(there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
     return {
         "iterations": found.iterations,
         "seconds": plan.time_limit if found.seconds is None else found.seconds,

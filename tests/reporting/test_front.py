@@ -8,6 +8,7 @@ import matplotlib as mpl
 import pytest
 from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
+from reading_tex import problems
 
 from pfbench.reporting.documents.paper import Paper
 from pfbench.reporting.figures import svg
@@ -137,6 +138,53 @@ def test_the_table_has_the_five_strongest_and_at_most_60_lines(paper):
     for said in ("Expected SFO calls", "8 seeds", "5 strongest of 45", "rank test"):
         assert said in text
     assert len(Paper(crowd(30), "made").table().splitlines()) <= 60
+
+
+def odd():
+    """A method, and problems, of which every sign acts in LaTeX."""
+    groups = [group("my_own & 50% #1 {x} ~^$\\", slow().runs), fast(), idle()]
+    made = results(*groups)
+    titles = ("p_1 & ü", "100% of it", "a#b")
+    several = tuple(
+        Panel(title, "", title, tuple(replace(one, problem=title) for one in groups))
+        for title in titles
+    )
+    study = replace(made.study, problems=tuple(Named(title, title) for title in titles))
+    return front(comparisons(Results(study, several)), (groups[0].label,))
+
+
+@pytest.mark.parametrize("found", [crowd, lambda: crowd(30), odd], ids=["46", "30", "odd"])
+def test_what_goes_into_a_paper_is_read_strictly(found):
+    paper = Paper(found(), "made_1")
+    for text in (paper.table(), paper.figure(), paper.macros()):
+        assert problems(text) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("\\end{tabular}", "", "closes"),
+        ("\\end{table}", "", "open at the end"),
+        (" & 1 &", " & 1", "cells of 8"),
+        ("problem 0", "problem_0", "_ acts"),
+        ("problem 0", "problem \\& 0 #", "# acts"),
+        ("\\caption{", "\\caption{a & b ", "& outside of a table"),
+        ("\\caption{", "\\caption{50 $", "closes"),
+        ("problem 0", "problem 0 ∞", "no sign of TeX"),
+        (r" \\", "", "no end of a row"),
+    ],
+)
+def test_a_table_with_a_planted_fault_is_not_read(paper, old, new, says):
+    text = paper.table()
+    assert old in text
+    assert any(says in one for one in problems(text.replace(old, new, 1)))
+
+
+def test_a_macro_with_a_planted_fault_is_not_read(paper):
+    text = paper.macros()
+    name = re.search(r"\\newcommand\{\\(\w+)\}", text)[1]
+    assert any("letters" in one for one in problems(text.replace(name, name + "1", 1)))
+    assert any("twice" in one for one in problems(text + text))
 
 
 def test_the_best_of_a_row_is_bold_where_the_seeds_tell():

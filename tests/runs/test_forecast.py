@@ -29,11 +29,11 @@ def tried(monkeypatch):
     """The runs that are tried, each of which says that it takes as many seconds as its batch."""
     plans = []
 
-    def trial(plan, _):
+    def trial(plan):
         plans.append(plan)
-        return {"seconds": float(plan.algorithm.partition("batch=")[2].partition(",")[0])}
+        return float(plan.algorithm.partition("batch=")[2].partition(",")[0])
 
-    monkeypatch.setattr(forecast, "trial_of", trial)
+    monkeypatch.setattr(forecast, "wall_seconds", trial)
     return plans
 
 
@@ -56,7 +56,7 @@ def test_several_at_a_time_take_less(tried):
 
 
 def test_what_cannot_be_tried_tells_nothing(monkeypatch):
-    monkeypatch.setattr(forecast, "trial_of", lambda plan, _: 1 / 0)
+    monkeypatch.setattr(forecast, "wall_seconds", lambda plan: 1 / 0)
     assert seconds_of(plans([8]), ThisProcess()) is None
 
 

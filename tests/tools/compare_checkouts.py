@@ -152,7 +152,8 @@ def _followed(problem: Any, algorithm: Any) -> dict[str, Any]:
 
     import pfbench as pf
 
-    probes = np.random.default_rng(7).standard_normal((2, problem.gradient(problem.start()).size))
+    shape = problem.gradient(problem.start()).shape
+    probes = np.random.default_rng(7).standard_normal((2, *shape))
     seen = hashlib.sha256()
     states = 0
 

@@ -102,9 +102,13 @@ CONVEX = Method(
     followed=(
         setting(BALL, **SIZES, iterations=9),
         setting(OCTAHEDRON, smoothness=2.5, diameter=3.0, iterations=9),
+        setting(BALL, smoothness=1.5, diameter=0.1, iterations=9),  # so that beta shows
     ),
     sized=(sized(OCTAHEDRON, smoothness=1.5, diameter=300.0, iterations=200),),
-    counted=(setting(SEVEN_ON_BALL, **SIZES, iterations=8),),
+    counted=(
+        setting(SEVEN_ON_BALL, **SIZES, iterations=8),
+        setting(SEVEN_ON_BALL, smoothness=1.5, diameter=0.1, iterations=8),
+    ),
     chosen=tuple(
         setting(ONE_ON_BALL, **SIZES, iterations=8, output=output) for output in ("last", "uniform")
     ),
@@ -139,6 +143,7 @@ SPIDER = Method(
     chosen=(
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
+        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
         setting(TWO_ON_BALL, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
     ),

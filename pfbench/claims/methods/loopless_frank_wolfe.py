@@ -2,7 +2,9 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
+from pfbench.base.constants import Constants
 from pfbench.claims.methods.iterates import (
     COINED,
     CONDITIONAL,
@@ -17,6 +19,8 @@ from pfbench.claims.methods.iterates import (
 )
 from pfbench.claims.methods.stating import (
     BALL,
+    CONSTANTS,
+    beside,
     claims_of,
     doubling,
     heavy_ball,
@@ -108,17 +112,24 @@ def of_momentum(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
-def of_page_convex(asked: Wanted) -> Printed:
-    """Return b = sqrt n, p = b/(n + b), s = 5/p, for the least T of the bound."""
-    c, sizes = asked.constants, of_page(asked)
-    b, p = float(sizes["batch"] or 0.0), float(sizes["refresh"] or 0.0)
-    s = math.ceil(5.0 / p - 1e-9)
+def page_sizes(c: Constants) -> tuple[int, float, int]:
+    """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
+    b = math.ceil(math.sqrt(c.n) - 1e-9)
+    p = b / (c.n + b)
+    return b, p, math.ceil(5.0 / p - 1e-9)
+
+
+def page_convex(c: Constants, T: float) -> float:
+    """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
+    b, p, s = page_sizes(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
+    return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
-    def bound(T: float) -> float:
-        return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
-    T = least(bound, asked.epsilon)
+def of_page_convex(asked: Wanted) -> Printed:
+    """Return the sizes, for the least T of `page_convex`."""
+    b, p, s = page_sizes(asked.constants)
+    T = least(partial(page_convex, asked.constants), asked.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
@@ -130,6 +141,9 @@ def of_spider_convex(asked: Wanted) -> Printed:
 
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
+
+FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in beside(partial(page_convex, c)))
+"""Where a term of that bound that is a little off gives another T."""
 
 OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"
 
@@ -210,7 +224,7 @@ METHODS = (
         DELAYED,
         printed=of_page_convex,
         whose="by a bound of pfbench; Li, Bao, Zhang, Richtarik 2021 have no Frank-Wolfe",
-        wanted=COARSE,
+        wanted=(*COARSE, *FINE),
         output="last",
     ),
     replace(
