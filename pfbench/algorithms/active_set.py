@@ -21,7 +21,6 @@ what S_t answers is no LO (the form of it is of pfbench):
         V >= phi/2:  d = w - x_t; else the step is 0.    phi = V of the first LO
 """
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
@@ -32,7 +31,6 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
@@ -51,14 +49,9 @@ class ActiveSetMethod(Algorithm):
 
     step: str = one_of("short", "short, or line-search", ("short", "line-search"))
     iterations: int = whole(MISSING, "T; the first goes to a vertex")
-    smoothness: float | None = positive(
-        None, "L of the short step, which line-search tries, too; the problem's L_f if not given"
+    smoothness: float = positive(
+        MISSING, "L of the short step, which line-search tries, too; the problem's L_f if not given"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.step == "short" and self.smoothness is None:
-            raise InputError(f"{self.name} needs smoothness, an L >= L_f: that is for its step.")
 
     @property
     def asks(self) -> frozenset[str]:
@@ -73,10 +66,9 @@ class ActiveSetMethod(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
         """Return the algorithm; a smoothness that is not given is L_f."""
-        if given.get("step", "short") == "short" and "smoothness" not in given:
-            constants.need("L_f", f"{cls.name} without smoothness")
-        known = {"smoothness": constants.L_f} if math.isfinite(constants.L_f) else {}
-        return super().explicit(constants, **known | given)
+        if "smoothness" not in given:
+            given["smoothness"] = constants.need("L_f", f"{cls.name} without smoothness")
+        return super().explicit(constants, **given)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -98,8 +90,7 @@ class ActiveSetMethod(Algorithm):
         descent = -inner(g, d)
         if descent <= 0.0:
             return 0.0
-        L = self.smoothness
-        short = most if L is None else min(most, descent / (L * inner(d, d)))
+        short = min(most, descent / (self.smoothness * inner(d, d)))
         if self.step == "short":
             return short
         return line_search(lambda gamma: ask.value(x + gamma * d), most, short)

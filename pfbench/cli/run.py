@@ -104,6 +104,7 @@ def _run(
     from pfbench.reporting import collect
     from pfbench.reporting.findings.ranking import essence
     from pfbench.runs.execute import sweep
+    from pfbench.runs.forecast import seconds_of
     from pfbench.runs.loop.stop import reached
     from pfbench.runs.storage.store import Store
 
@@ -116,11 +117,15 @@ def _run(
     described: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[Outcome] = []
     failed: list[Outcome] = []
+
+    def begin(missing: "Sequence[PlannedRun]") -> None:
+        board.expect(seconds_of(missing, engine))
+
     board = Board(planned.name, total, engine.slots, quiet=quiet or as_json)
     problem = ""
     try:
         with board:
-            for outcome in sweep(plans, kept, engine):
+            for outcome in sweep(plans, kept, engine, None if quiet or as_json else begin):
                 found = outcome.entry.run
                 board.count(outcome.origin, found.status)
                 _tell(log, outcome)

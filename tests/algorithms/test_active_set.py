@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import Refused
 from pfbench.problems.base import FiniteSum
 from pfbench.sets import Birkhoff, KSparse
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
@@ -104,7 +103,7 @@ def test_what_is_no_polytope_is_refused(name, over, words):
 
 @by_name
 def test_a_line_search_is_never_above_the_short_step(name):
-    """One step from the same vertices; and no smoothness is asked for where there is none."""
+    """One step from the same vertices, and many."""
     problem = face_of_l1_ball(np.random.default_rng(2), 6, 3.0)
     _, short = heights(problem, name, 2)
     run, searched = heights(problem, name, 2, step="line-search")
@@ -113,13 +112,6 @@ def test_a_line_search_is_never_above_the_short_step(name):
     assert run.counts.fv > 0
     _, h = heights(problem, name, 300, step="line-search")
     assert h[-1] < 1e-10
-
-
-@by_name
-def test_a_short_step_without_smoothness_is_refused(name):
-    with pytest.raises(InputError, match=f"^{name} needs smoothness, an L >= L_f"):
-        ALGORITHMS[name](iterations=3)
-    assert ALGORITHMS[name](iterations=3, step="line-search").smoothness is None
 
 
 @by_name

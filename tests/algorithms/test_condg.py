@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms.sliding import condg
+from pfbench.base.errors import InputError
 from pfbench.points import Factored, combine, keep
 from pfbench.sets import L1Ball, NuclearBall
 
@@ -201,3 +202,13 @@ def test_a_factored_point_and_its_matrix_take_the_same_path(seed):
     x = condg(case, case.l, case.u, 0.5, 0.2)
     assert_allclose(case.dense(x), condg(other, other.l, other.u, 0.5, 0.2), rtol=0, atol=1e-5)
     assert_allclose(x.values(), on_pattern(case.pattern, x.matrix()), rtol=0, atol=1e-10)
+
+
+def test_a_gap_below_what_rounding_leaves_is_refused():
+    class Asked:
+        lo = staticmethod(L1Ball(3, 1.0).lo)
+
+    u, l = np.array([0.2, -0.1, 0.3]), 1e100 * np.array([0.3, 0.2, -0.1])  # noqa: E741
+    with pytest.raises(InputError, match=r"comes to no gap of eta=0\.1: rounding leaves"):
+        condg(Asked(), l, u, 1e-100, 0.1)
+    assert np.abs(condg(Asked(), l, u, 1e-100, 1e90)).sum() <= 1.0

@@ -90,3 +90,17 @@ def test_quiet_says_nothing(screen, clock, terminal):
         clock.now += 60.0
         board.count("made", "finished")
     assert file.getvalue() == ""
+
+
+def test_the_time_is_told_before_the_first_run(screen, clock):
+    file = screen(False)
+    with Board("sweep", 4, 1, quiet=False) as board:
+        clock.now += 30
+        board.expect(24.0)
+        for _ in range(4):
+            clock.now += 6
+            board.count("made", "finished")
+    assert file.getvalue() == "sweep: about 24 s\n"
+    with Board("sweep", 4, 1, quiet=False) as board:
+        board.expect(4.0)
+    assert file.getvalue() == "sweep: about 24 s\n"

@@ -67,9 +67,11 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
         fitting = all(isinstance(given.get(name), int | float) for name in changes)
         if fitting and not (method.length and "period" in changes):  # there it is the horizon
             yield Setting(first.problem.called(title), {**given, **changes})
+    # A tolerance of 1/N is below what rounding leaves of a gap of 1e100: one that is given grows.
+    tolerant = [one for one in method.followed if one.parameters.get("tolerance")]
     if first.problem.build is not with_penalty:
         for by in HUGE:
-            one = scaled(method, first, by)
+            one = scaled(method, (*tolerant, first)[0], by)
             yield Setting(one.problem.called(f"gradients of {by:g}"), one.parameters)
 
 

@@ -136,7 +136,12 @@ FRANK_WOLFE = Method(
     counts=counts,
     enumerated=(setting(BALL, step="open-loop", iterations=4),),
     followed=tuple(setting(BALL, iterations=8, **rule) for rule in RULES),
-    sized=tuple(sized(BALL, iterations=2000, **rule) for rule in RULES[:2]),
+    sized=(
+        *(sized(BALL, iterations=2000, **rule) for rule in RULES[:3]),
+        sized(BALL, iterations=500, step="line-search"),
+        sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
+        *(sized(BALL, iterations=1000, **rule) for rule in RULES[-3:]),
+    ),
     counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
     chosen=tuple(
         setting(ONE_ON_BALL, step="open-loop", iterations=T, output=output)

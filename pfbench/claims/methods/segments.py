@@ -18,13 +18,14 @@ def searched(
     The point told must lie on the segment, gamma in [0, most], and not above what a grid of it has,
     refined.
     """
-    x = formed.at
+    x, values = formed.at, problem.along(formed.at, d)
     gamma = min(most, max(0.0, float((there - x) @ d / (d @ d))))
-    low, high = 0.0, most
-    for _ in range(8):
+    low, high, least = 0.0, most, np.inf
+    for _ in range(5):
         grid = np.linspace(low, high, 33)
-        best = int(np.argmin([problem.value(x + one * d) for one in grid]))
+        found = values(grid)
+        best = int(np.argmin(found))
+        least = min(least, float(found[best]))
         low, high = grid[max(0, best - 1)], grid[min(32, best + 1)]
-    least = min(problem.value(x + one * d) for one in (low, (low + high) / 2.0, high, 0.0, most))
     above = (problem.value(there) - least) / (_SEARCHED * max(1.0, abs(least)))
     return Place(formed=formed, x=x + gamma * d, ratios=(above,)), gamma

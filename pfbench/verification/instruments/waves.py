@@ -3,7 +3,7 @@
 Tiny, so that all draws are enumerated, or of the size of use.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Integers
+from pfbench.base.constants import Constants
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
@@ -115,10 +116,41 @@ class Waves(FiniteSum):
         point = np.resize([0.6, -0.3, 0.5], self.set.shape)
         return point if point.size <= 6 else point * 3.0 / point.size
 
+    @property
+    def bounds(self) -> Constants:
+        """Constants that hold on the whole space, by |sin| <= 1 and |cos| <= 1; M is 1."""
+        a, _, w = self._waves
+        a, lengths = np.abs(a), np.linalg.norm(w, axis=-1)
+        of_slopes, of_bends, of_turns = ((a * lengths**k).sum(axis=1) for k in (1, 2, 3))
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=float(of_bends.mean()),
+            L_ms=float(np.sqrt((of_bends**2).mean())),
+            L_max=float(of_bends.max()),
+            L2_ms=float(np.sqrt((of_turns**2).mean())),
+            sigma2=float((of_slopes**2).mean()),
+            delta=2.0 * float(a.sum(axis=1).mean()),
+            M=1.0,
+            ell=float(of_bends.mean()),
+        )
+
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         a, b, w = self._waves
         return float((a * np.sin(w @ x + b)).sum() / self.n - self._slope @ x)
+
+    def along(self, x: Floats, d: Floats) -> Callable[[Floats], Floats]:
+        """Return the function of several gamma whose values are f(x + gamma d)."""
+        a, b, w = self._waves
+        here, by = w @ x + b, w @ d
+        level, slope = self._slope @ x, self._slope @ d
+
+        def values(gammas: Floats) -> Floats:
+            sums = [(a * np.sin(here + gamma * by)).sum() / self.n for gamma in gammas]
+            return np.asarray(sums - level - gammas * slope)
+
+        return values
 
     def components(self, x: Floats, indices: Integers | None = None) -> Floats:
         """Return the gradient of each f_i at x, shape (n, d), or of those given."""

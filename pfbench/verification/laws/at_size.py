@@ -5,6 +5,7 @@ computed again from them at the points that were due, and compared as it is. Wha
 or only with many components shows there, and the iteration is named.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -27,9 +28,11 @@ from pfbench.verification.laws.indices import suspected, suspected_coins
 from pfbench.verification.laws.method import (
     Formed,
     Method,
+    Parameters,
     Place,
     Setting,
     Told,
+    Wanted,
     check_length,
     runnable,
     told_of,
@@ -63,14 +66,17 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     """
     parts: dict[str, Decision] = {}
     if method.extreme:
-        parts["extremes"] = at_extremes(trial, method)
-        if parts["extremes"].verdict == "violated":
-            return Evidence(all_of(parts), _CLAIMED, 1)
+        extremes = at_extremes(trial, method)
+        if extremes.verdict == "violated":
+            return Evidence(all_of({"extremes": extremes}), _CLAIMED, 1)
     drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
-    for one, algorithm in runnable(trial, drawn):
+    by_source = scheduled(method, drawn[0])
+    for one, algorithm in runnable(trial, [*drawn, *([by_source] if by_source else [])]):
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
             break
+    if method.extreme:
+        parts["extremes"] = extremes
     return Evidence(all_of(parts), _CLAIMED, len(parts))
 
 
@@ -114,6 +120,48 @@ def drawn_by(seed: int, one: Setting) -> Setting:
             given[name] = n if all_of_them else max(1, round(given[name] * factor))
     title = re.sub(r" n=\d+ d=\d+", f" n={n} d={d}", problem.name)
     return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
+
+
+def scheduled(method: Method, where: Setting) -> Setting | None:
+    """Return a setting with the source's own schedule, for the problem of another setting.
+
+    The accuracy is the best for which a run ends in time; None where there is no schedule, or it
+    has no T, or T is at most 10 for each such accuracy.
+    """
+    if method.schedule is None or "iterations" not in where.parameters:
+        return None
+    problem, found = where.problem(), None
+    for epsilon in np.geomspace(1e6, 1e-6, 49):
+        try:
+            printed = method.schedule(Wanted(float(epsilon), problem.bounds))
+        except (ValueError, ArithmeticError):  # out of its range
+            continue
+        given = {k: v for k, v in where.parameters.items() if printed.get(k, v) is not None}
+        numbers = {name: value for name, value in printed.items() if value is not None}
+        if not all(map(math.isfinite, numbers.values())):
+            continue
+        whole = {k: max(1, math.ceil(v - 1e-9)) for k, v in numbers.items() if k in _WHOLE}
+        given |= numbers | whole
+        if (
+            10 < given["iterations"] <= _LONGEST
+            and "iterations" in printed
+            and _ends_in_time(method, given, problem.n)
+        ):
+            found = given
+    return None if found is None else Setting(where.problem.called("its schedule's"), found)
+
+
+_WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
+
+_LONGEST = 2000
+
+_MOST = 200_000
+"""Component gradients, those of full gradients left out."""
+
+
+def _ends_in_time(method: Method, given: Parameters, n: int) -> bool:
+    spent = method.counts({**given, "heads": 0}, n)[0]
+    return spent.sfo - n * spent.fo <= _MOST and spent.fo <= _LONGEST
 
 
 def at_extremes(trial: Trial, method: Method) -> Decision:
@@ -383,8 +431,9 @@ class _Stored:
     def renew(self, x: Floats, batch: Integers) -> None:
         """Store the gradient of each distinct component of a batch at x."""
         distinct = np.unique(batch)
-        self._table[distinct] = self._problem.components(x, distinct)
-        self._mean = self._table.mean(axis=0)
+        now = self._problem.components(x, distinct)
+        self._mean = self._mean + (now - self._table[distinct]).sum(axis=0) / len(self._table)
+        self._table[distinct] = now
 
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
