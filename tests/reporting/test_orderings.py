@@ -352,3 +352,24 @@ def test_turning_an_order_round_turns_its_verdict_round(x, y):
     one = verdicts(made("x", x), made("y", y), order=["x", "y"])["SFO"]
     other = verdicts(made("x", x), made("y", y), order=["y", "x"])["SFO"]
     assert other == {REPRODUCED: FLIPS, FLIPS: REPRODUCED, OPEN: OPEN}[one]
+
+
+@pytest.mark.parametrize(
+    ("target", "calls", "reached"), [(1.0, (1, 5), (1, 1)), (None, (6, 6), (1, 2))]
+)
+def test_less_than_a_second_decides_nothing(target, calls, reached):
+    """What a machine does besides takes tenths of a second, of one method more than of another."""
+
+    def judged(factor):
+        # A call takes a tenth of a second.
+        near, far = (
+            group(label, [run([4, m], [0, factor * c], seed=k) for k in SEEDS])
+            for label, c, m in zip(("near", "far"), calls, reached, strict=True)
+        )
+        return put_to_the_test(near, far, order=["far", "near"], target=target)
+
+    long, short = judged(10), judged(1)
+    assert [(one.scale.title, one.verdict) for one in long] == [("SFO", FLIPS), ("seconds", FLIPS)]
+    assert [(one.verdict, one.evidence.short) for one in short] == [(FLIPS, False), (OPEN, True)]
+    assert short[0].evidence.p == long[0].evidence.p
+    assert "less than a second" in orders_in_words.sentences(short, results().study)[0]

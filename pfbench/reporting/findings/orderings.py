@@ -5,7 +5,7 @@ in each kind of calls that all of its algorithms make, and in seconds. Of a meth
 forms the best one counts, on either side; what flips against that one alone turns on the form.
 Holm's correction is over all pairs of a study in one unit. Where an order has a target, calls to
 it are compared, and who misses it needs infinitely many; else the values at the calls that all
-runs of the pair have spent.
+runs of the pair have spent. Of seconds less than one decides nothing.
 """
 
 import math
@@ -39,6 +39,9 @@ FLIPS, TURNS, OPEN, REPRODUCED = "flips", "turns on the form", "not decided", "r
 
 VERDICTS = FLIPS, TURNS, OPEN, REPRODUCED
 
+SHORTEST = 1.0
+"""Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
+
 ROUNDING = 1e-12
 """Values that differ by so much of the largest first one are told apart by rounding alone."""
 
@@ -60,6 +63,8 @@ class Pair:
     beaten
         Where it is the other way round: a form of the second method, not its best one, of which
         the first is ahead as published; empty if there is none.
+    short
+        Whether it is about seconds, and less than `SHORTEST` of them, which decides nothing.
     """
 
     first: str
@@ -68,6 +73,7 @@ class Pair:
     side: int
     p: float
     beaten: str = ""
+    short: bool = False
 
     @property
     def verdict(self) -> str:
@@ -232,19 +238,24 @@ def _easiest(side: int) -> Callable[[Pair], tuple[float, float]]:
 
 
 def _pair(ordering: Ordering, one: Group, other: Group, scale: Scale) -> Pair:
-    x, y = _samples(ordering, one, other, scale)
+    x, y, spent = _samples(ordering, one, other, scale)
+    values = middle(x), middle(y)
+    if scale.timed and spent < SHORTEST:
+        return Pair(one.label, other.label, values, 0, 1.0, short=True)
     exact = not scale.timed and nothing_varies(one.runs) and nothing_varies(other.runs)
     p = 0.0 if exact else rank_test(x, y)
-    return Pair(one.label, other.label, (middle(x), middle(y)), side_of(x, y), p)
+    return Pair(one.label, other.label, values, side_of(x, y), p)
 
 
-def _samples(ordering: Ordering, one: Group, other: Group, scale: Scale) -> tuple[Array, Array]:
-    """Return what is compared of two algorithms, for each of their runs."""
+def _samples(
+    ordering: Ordering, one: Group, other: Group, scale: Scale
+) -> tuple[Array, Array, float]:
+    """Return what is compared of two algorithms, for each of their runs, and what was spent."""
     groups = [(group, scale.prices[group.label]) for group in (one, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
         x, y = (runtimes(group.to(target).runs, target, price).calls for group, price in groups)
-        return x, y
+        return x, y, max(middle(x), middle(y))
     ended = [
         price.spent(run) for group, price in groups for run in group.runs if run.status in HOLDS
     ]
@@ -256,7 +267,8 @@ def _samples(ordering: Ordering, one: Group, other: Group, scale: Scale) -> tupl
     first = [_value(run, ordering.measure, price, 0.0) for g, price in groups for run in g.runs]
     unit = ROUNDING * max((abs(value) for value in first if math.isfinite(value)), default=0.0)
     # What differs by rounding alone is equal.
-    return (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
+    told = (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
+    return *told, limit
 
 
 def _value(run: Run, measure: str, price: Price, limit: float) -> float:
@@ -270,10 +282,14 @@ def _value(run: Run, measure: str, price: Price, limit: float) -> float:
 
 def _corrected(several: Sequence[Tested]) -> list[Tested]:
     """Return the same with p-values corrected for the number of all pairs that are tested."""
-    at_risk = [pair.p for one in several for pair in one.pairs if pair.p > 0.0]
+    at_risk = [pair.p for one in several for pair in one.pairs if _is_tested(pair)]
     corrected = iter(holm(at_risk))
 
     def mended(pair: Pair) -> Pair:
-        return replace(pair, p=next(corrected)) if pair.p > 0.0 else pair
+        return replace(pair, p=next(corrected)) if _is_tested(pair) else pair
 
     return [replace(one, pairs=tuple(map(mended, one.pairs))) for one in several]
+
+
+def _is_tested(pair: Pair) -> bool:
+    return pair.p > 0.0 and not pair.short

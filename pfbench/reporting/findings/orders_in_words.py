@@ -90,7 +90,7 @@ def table(study: Study, several: Sequence[Tested]) -> Table | None:
         "round. Of a method with several forms, the best on either side counts; where it is the "
         "other way round for that one alone, the order turns on the form. The evidence is "
         "the pair that decides, with medians over the seeds. Seconds are those of the machine that "
-        "made the runs."
+        "made the runs; less than one decides nothing."
     )
     if any(one.verdict == OPEN for one in several):
         note = f"{note} {too_few_seeds(study)}".strip()
@@ -262,6 +262,7 @@ def _evidence(one: Tested) -> str:
     pair, calls = one.evidence, one.ordering.target is not None
     first, second = map(calls_as_text if calls else _value_as_text, pair.values)
     sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
+    sure = "less than a second" if pair.short else sure
     still = f"; not so for {pair.beaten}" if pair.beaten else ""
     return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
