@@ -36,7 +36,7 @@ class ConvexCGS(Algorithm):
     name = "cgs-convex"
     summary = "conditional gradient sliding for convex f"
     source = "Lan, Zhou 2016, conditional gradient sliding"
-    cites = ("lan2016", "lan2020")
+    cites = ("lan2016",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs, at most 9N(N+1) + N"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"convex"})
