@@ -106,7 +106,7 @@ def claim(**given):
     ("text", "name", "words"),
     [
         ("", "bad.py", "states no claim"),
-        ("", "bad.py:HEAD", "unknown name in bad.py 'HEAD'"),
+        ("", "bad.py:HEAD", "bad.py states no claim: make one"),
         ("A = claim()", "bad.py:claim", "is no claim: name one of A, or the file alone"),
         ("", "absent.py", "there is no file absent.py"),
         ("", "absent:A", "there is no module absent"),
