@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from pfbench.base.checks import integer
 from pfbench.cli import options
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.verify import verify
@@ -32,8 +31,11 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
-    if most is not None:
-        integer("--most", most, least=1)
+    from pfbench.base.checks import integer
+
+    for name, value, least in (("--most", most, 1), ("--late", late, 0)):
+        if value is not None:
+            integer(name, value, least=least)
     given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
     _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
 

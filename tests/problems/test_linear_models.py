@@ -503,6 +503,8 @@ EXPLICIT = {
     "subepochs": 1,
     "sigma": 0.1,
     "smoothness": 1.0,
+    "diameter": 1.0,
+    "delay": 2,
     "curvature": 1.0,
     "delta": 1.0,
     "alpha": 0.5,

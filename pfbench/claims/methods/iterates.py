@@ -143,7 +143,7 @@ DELAYED = (
     {"batch": 2, "refresh": 0.4, "delay": 5, "iterations": 3},
     {"batch": 1, "refresh": 0.7, "delay": 5, "iterations": 4, "step": None},
 )
-DOUBLED = ({"iterations": 4}, {"iterations": 4, "step": None})
+DOUBLED = ({"iterations": 5}, {"iterations": 4, "step": None})
 AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
 RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
 SAMPLED_SNAPSHOTS = (

@@ -98,7 +98,7 @@ CONVEX = Method(
     source="Lan, Zhou 2016, conditional gradient sliding",
     referee=convex,
     counts=convex_counts,
-    enumerated=(setting(BALL, **SIZES, iterations=4),),
+    enumerated=(setting(BALL, smoothness=1.5, diameter=0.1, iterations=4),),  # condg moves at once
     followed=(
         setting(BALL, **SIZES, iterations=9),
         setting(OCTAHEDRON, smoothness=2.5, diameter=3.0, iterations=9),

@@ -105,7 +105,7 @@ class Clipped(Sgd):
     def estimate(self, ask, rng, x, t):
         g = super().estimate(ask, rng, x, t)
         self.norms.append(np.linalg.norm(g))
-        return g * min(1.0, 10.0 * median(self.norms) / self.norms[-1])
+        return g * min(1.0, 10.0 * median(self.norms) / max(self.norms[-1], 1e-300))
 
 
 class LateSnapshots(Plain):
