@@ -368,10 +368,17 @@ def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense,
 
 
 @pytest.mark.parametrize(
-    "start", [np.full(6, 3.0), np.zeros(5), np.full(6, np.nan), np.zeros((6, 1)), [0.0] * 6]
+    ("start", "words"),
+    [
+        (np.full(6, 3.0), "outside the feasible set"),
+        (np.full(6, np.nan), "outside the feasible set"),
+        (np.zeros(5), "start is an array of float64 of shape .5,., a point here"),
+        (np.zeros((6, 1)), "start is an array of float64 of shape .6, 1., a point here"),
+        ([0.0] * 6, "start is .0.*, a point here an array of float64 of shape .6,."),
+    ],
 )
-def test_a_start_outside_the_set_is_refused(dense, walk, start):
-    with pytest.raises(InputError, match="outside the feasible set") as error:
+def test_a_start_that_is_no_point_of_the_set_is_refused(dense, walk, start, words):
+    with pytest.raises(InputError, match=words) as error:
         solve(dense, walk(), start=start)
     assert_one_sentence(error)
 
