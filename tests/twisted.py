@@ -38,7 +38,7 @@ class Refunded(Twisted):
 
 
 def first_of(S):
-    return np.repeat(np.asarray(S)[:1], len(S))
+    return np.repeat(next(iter(S)), len(S))
 
 
 class OneUsed(Twisted):

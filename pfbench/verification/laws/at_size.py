@@ -301,7 +301,8 @@ class _Seen:
             if found:
                 return t, found
             self._inner(t, one, place)
-            left = tuple(call for call in now if not any(call is other for other in here))
+            used = _first_of(here, formed.batch)
+            left = tuple(call for call in now if not any(call is other for other in used))
         return None
 
     # --- estimates ------------------------------------------------------------------------------
@@ -460,6 +461,17 @@ def _in_full(problem: Waves, formed: Formed) -> Floats:
 def near(a: Floats, b: Floats) -> bool:
     """Return whether two points are one, up to rounding."""
     return a.shape == b.shape and apart(a, b) <= ROUNDING
+
+
+def _first_of(calls: Sequence[Asked], size: int | None) -> Sequence[Asked]:
+    """Return the calls that make a batch; what is asked at the same point beyond may be the next.
+
+    So it is where a method stands still, and asks its next batch before it yields.
+    """
+    if size is None:
+        return calls
+    before = np.cumsum([0, *(len(call.indices) for call in calls)])
+    return [call for call, asked in zip(calls, before, strict=False) if asked < size]
 
 
 def _cancels(formed: Formed) -> bool:
