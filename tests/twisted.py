@@ -38,7 +38,7 @@ class Refunded(Twisted):
 
 
 def first_of(S):
-    return np.repeat(next(iter(S)), len(S))
+    return np.repeat(np.asarray(getattr(S, "indices", S))[:1], len(S))
 
 
 class OneUsed(Twisted):
