@@ -301,7 +301,7 @@ class _Seen:
             if found:
                 return t, found
             self._inner(t, one, place)
-            used = _first_of(here, formed.batch)
+            used = _first_of(here, formed.batch) if formed.bounded else here
             left = tuple(call for call in now if not any(call is other for other in used))
         return None
 
