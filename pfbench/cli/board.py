@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import FAILURES, console
-from pfbench.cli.progress import FIRST_LINE, Pace, told
+from pfbench.cli.progress import Pace, told
 from pfbench.cli.words import duration
 
 
@@ -58,9 +58,8 @@ class Board:
     def expect(self, seconds: float | None) -> None:
         """Say how long the runs will take that are not there, now that they begin."""
         self._started, self._pace = time.monotonic(), Pace()
-        if seconds is not None and seconds >= FIRST_LINE and not self._quiet:
-            self._pace.expect(seconds)
-            self._console.print(f"{self._title}: about {duration(seconds)}")
+        if not self._quiet and (words := self._pace.expect(seconds)):
+            self._console.print(f"{self._title}: {words}")
 
     def count(self, origin: str, status: str) -> None:
         """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""

@@ -28,10 +28,16 @@ class Pace:
         self._lines = 0
         self._expected: float | None = None
 
-    def expect(self, seconds: float) -> None:
-        """Take note that so many seconds have been told before the work began."""
+    def expect(self, seconds: float | None) -> str:
+        """Return what to tell, before work begins, of the seconds that it takes.
+
+        "" of short work, and where that is not known.
+        """
+        if seconds is None or seconds < FIRST_LINE:
+            return ""
         self._told, self._expected = time.monotonic(), self.elapsed + seconds
         self._lines += 1
+        return f"about {duration(seconds)}"
 
     @property
     def elapsed(self) -> float:
@@ -105,11 +111,11 @@ class Steps:
         """Say how long it will take, now that it begins; nothing of short work, and only once."""
         if not self._expects:
             self._pace = Pace()
-        if self._quiet or self._expects or seconds is None or seconds < FIRST_LINE:
+        if self._quiet or self._expects:
             return
-        self._expects = True
-        self._pace.expect(seconds)
-        self._console.print(f"{self._title}: about {duration(seconds)}")
+        if words := self._pace.expect(seconds):
+            self._expects = True
+            self._console.print(f"{self._title}: {words}")
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""

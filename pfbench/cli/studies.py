@@ -33,9 +33,8 @@ def faults(
     """
     from pfbench.base.checks import integer
 
-    for name, value, least in (("--most", most, 1), ("--late", late, 0)):
-        if value is not None:
-            integer(name, value, least=least)
+    if most is not None:
+        integer("--most", most, least=1)
     given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
     _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
 

@@ -22,14 +22,14 @@ from pfbench.runs.planning.resolve import resolve
 TRIALS = (1.0, 8.0, 64.0)
 """Seconds of the trial; the next is taken if not even two iterations were made."""
 
-
-_LIMIT = 60.0
-
 SHORT = (0.1, 1.0)
 """The same, where several runs are tried before a sweep begins."""
 
 SETTINGS = 5
 """So many settings of a sweep are tried at most."""
+
+_LIMIT = 60.0
+"""Seconds after which such a trial is given up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +59,7 @@ def forecast(
 ) -> Forecast:
     """Return what to expect of a run, from a trial with its seed."""
     quiet = replace(ready, measures={})
-    for length in TRIALS:
-        trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
-        if trial.status != "timeout" or trial.iterations > 1:
-            break
+    trial, _ = _tried(quiet, budget, TRIALS, seed=seed)
     whole = trial.status != "timeout"
     iterations = trial.iterations if whole else _iterations(ready, budget, trial)
     seconds = trial.seconds if whole else _seconds(ready.algorithm, iterations, trial)
@@ -93,18 +90,26 @@ def wall_seconds(plan: PlannedRun) -> float | None:
         return 0.0
     given: dict[str, Any] = {"seed": plan.seed, "every": plan.every, "stop": plan.stop}
     drive(there.fit, Ledger(plan.budget), time_limit=1e-3, **given)  # what is compiled is ready
-    for length in SHORT:
-        began = perf_counter()
-        trial = drive(there.fit, Ledger(plan.budget), time_limit=length, **given)
-        wall = perf_counter() - began
-        if trial.status != "timeout":
-            return wall
-        if trial.iterations > 1:
-            break
+    trial, wall = _tried(there.fit, plan.budget, SHORT, **given)
+    if trial.status != "timeout":
+        return wall
     iterations = _iterations(there.fit, plan.budget, trial)
     if iterations is None or not trial.iterations:
         return plan.time_limit
     return wall * iterations / trial.iterations
+
+
+def _tried(
+    ready: Ready, budget: Budget | None, lengths: Sequence[float], **given: Any
+) -> tuple[Run, float]:
+    """Return the first trial that ends, or has two iterations, and its seconds on the wall."""
+    for length in lengths:
+        began = perf_counter()
+        trial = drive(ready, Ledger(budget), time_limit=length, **given)
+        wall = perf_counter() - began
+        if trial.status != "timeout" or trial.iterations > 1:
+            break
+    return trial, wall
 
 
 def trial_of(plan: PlannedRun) -> dict[str, Any]:

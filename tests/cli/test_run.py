@@ -11,7 +11,7 @@ import time
 import pytest
 from command_line import INTERRUPTIBLE, SMALL
 
-from pfbench.cli import board, progress
+from pfbench.cli import progress
 from pfbench.runs.storage.store import Store
 
 SPEC = f"""
@@ -46,8 +46,7 @@ def kept(folder, name=".pfbench/store"):
 
 def test_all_runs_are_made_and_told(pfbench, folder, spec, monkeypatch):
     # On a busy machine even these runs may take the seconds after which a line is due.
-    for module in (progress, board):
-        monkeypatch.setattr(module, "FIRST_LINE", math.inf)
+    monkeypatch.setattr(progress, "FIRST_LINE", math.inf)
     outcome = run(pfbench)
     assert (outcome.status, outcome.err) == (0, "")
     assert "runs    4: 4 made now" in outcome.out

@@ -7,10 +7,10 @@ with the print.
 import numpy as np
 
 from pfbench.algorithms.norms import Muon
+from pfbench.claims.copied import copied
 from pfbench.claims.kim2026.orthogonal import SHAPE, deficit_bound, with_values
 from pfbench.claims.kim2026.theorem1 import corrected, parabola, printed, schedule
 from pfbench.sets.orthogonal import newton_schulz
-from pfbench.verification import Dossier, Erratum
 from pfbench.verification.contrast import Contrast, compared, holds
 from pfbench.verification.stating.mean_along import known
 
@@ -71,60 +71,43 @@ def divisor(effort: str, seed: int) -> Contrast:
 
 
 ERRATA = (
-    Erratum(
-        name="kim2026-(8)",
-        as_printed="the display (8) bounds the mean of |grad f|_* for every sigma >= 0",
-        corrected="where beta is capped at 0, 1.5 sqrt(L Delta/T) is what is left of our bound",
-        examine=display,
-        dossier=Dossier(
-            ruling="doubtful",
-            quotes=(),
-            assumed="that the copy made by machine has what is printed",
-            derivation=(
-                "sqrt(L Delta/T) was merged into the fourth root of r sigma^2 L Delta/T",
-                "with sigma <= sqrt(L Delta/(r T)) that root is the smaller one",
-                "the order of theorem 1 has both terms, and stands",
-            ),
-            instance="w^2/2, one by one, from 1 with T = 100: 0.1061, and 0.0354 is printed",
-            readings={"in O(.)": "three times the display will do"},
+    copied(
+        "kim2026-(8)",
+        "the display (8) bounds the mean of |grad f|_* for every sigma >= 0",
+        "where beta is capped at 0, 1.5 sqrt(L Delta/T) is what is left of our bound",
+        display,
+        (
+            "sqrt(L Delta/T) was merged into the fourth root of r sigma^2 L Delta/T",
+            "with sigma <= sqrt(L Delta/(r T)) that root is the smaller one",
+            "the order of theorem 1 has both terms, and stands",
         ),
+        "w^2/2, one by one, from 1 with T = 100: 0.1061, and 0.0354 is printed",
+        {"in O(.)": "three times the display will do"},
     ),
-    Erratum(
-        name="kim2026-delta0",
-        as_printed="from M/max(1, |M|_F), what Newton-Schulz loses depends on q alone",
-        corrected="from M/|M|_F it is at most r c_q for every M",
-        examine=unscaled,
-        dossier=Dossier(
-            ruling="doubtful",
-            quotes=(),
-            assumed="that the copy made by machine has what is printed",
-            derivation=(
-                "a momentum of norm below 1 is not scaled, and delta_0 tends to 1 with it",
-                "near a stationary point every momentum is small",
-            ),
-            instance="|M|_F = 0.0029, kappa = 1, q = 5: singular values of 0.02 and less are left",
-            readings={"|M|_F at least 1": "it is meant for large momenta"},
+    copied(
+        "kim2026-delta0",
+        "from M/max(1, |M|_F), what Newton-Schulz loses depends on q alone",
+        "from M/|M|_F it is at most r c_q for every M",
+        unscaled,
+        (
+            "a momentum of norm below 1 is not scaled, and delta_0 tends to 1 with it",
+            "near a stationary point every momentum is small",
         ),
+        "|M|_F = 0.0029, kappa = 1, q = 5: singular values of 0.02 and less are left",
+        {"|M|_F at least 1": "it is meant for large momenta"},
     ),
-    Erratum(
-        name="kim2026-theta",
-        as_printed="the proof of theorem 3 divides by 1 - 4 theta, at a step where theta = 1/4",
-        corrected="with eta = (1-beta)^2/(8L), half of what is stated, 4 theta <= 1/4",
-        examine=divisor,
-        dossier=Dossier(
-            ruling="doubtful",
-            quotes=(),
-            assumed=(
-                "that the copy made by machine has what is printed, theta among it: 4 L^2 eta^2 "
-                "k/(1-beta)^4 with k = beta^2 + (1-beta)^2"
-            ),
-            derivation=(
-                "with the proof's eta = (1-beta)^2/(4 L sqrt(k)) theta is 1/4 for every beta",
-                "with the stated (1-beta)^2/(4L) 1 - 4 theta is 2 beta (1-beta), which tends to 0",
-                "what the theorem says of SGD with momentum is not refuted by that",
-            ),
-            instance="every beta: 1 - 4 theta = 0; as stated 0.18 at beta = 0.9, 0.002 at 0.999",
-            readings={"the step as stated, beta in (0, 1)": "then 1/(2 beta (1-beta)) is a factor"},
+    copied(
+        "kim2026-theta",
+        "the proof of theorem 3 divides by 1 - 4 theta, at a step where theta = 1/4",
+        "with eta = (1-beta)^2/(8L), half of what is stated, 4 theta <= 1/4",
+        divisor,
+        (
+            "with the proof's eta = (1-beta)^2/(4 L sqrt(k)) theta is 1/4 for every beta",
+            "with the stated (1-beta)^2/(4L) 1 - 4 theta is 2 beta (1-beta), which tends to 0",
+            "what the theorem says of SGD with momentum is not refuted by that",
         ),
+        "every beta: 1 - 4 theta = 0; as stated 0.18 at beta = 0.9, 0.002 at 0.999",
+        {"the step as stated, beta in (0, 1)": "then 1/(2 beta (1-beta)) is a factor"},
+        also=", theta among it: 4 L^2 eta^2 k/(1-beta)^4 with k = beta^2 + (1-beta)^2",
     ),
 )

@@ -5,15 +5,14 @@ print.
 """
 
 import math
-from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from pfbench.algorithms.norms import USCG, Almond
+from pfbench.claims.copied import copied
 from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.errors import ALPHA, constant_printed
 from pfbench.claims.pethick2025.instances import oscillation, travel
-from pfbench.verification import Dossier, Erratum
 from pfbench.verification.contrast import Contrast, compared
 
 _LONG = 2_000
@@ -123,38 +122,9 @@ def beginning(effort: str, seed: int) -> Contrast:
 
 # --- what is said ---------------------------------------------------------------------------------
 
-Examination = Callable[[str, int], Contrast]
-
-
-def _finding(
-    place: str,
-    printed: str,
-    corrected: str,
-    examine: Examination,
-    derivation: tuple[str, ...],
-    instance: str,
-    readings: Mapping[str, str],
-) -> Erratum:
-    dossier = Dossier(
-        ruling="doubtful",
-        quotes=(),
-        assumed="that the copy made by machine has what is printed",
-        derivation=derivation,
-        instance=instance,
-        readings=readings,
-    )
-    return Erratum(
-        name=f"pethick2025-{place}",
-        as_printed=printed,
-        corrected=corrected,
-        examine=examine,
-        dossier=dossier,
-    )
-
-
 ERRATA = (
-    _finding(
-        "D.9",
+    copied(
+        "pethick2025-D.9",
         "u_k <= (1-beta) u_(k-1) + eta gives u_k <= (1-beta)^k u_1 + eta/beta",
         "with (1-beta)^(k-1)",
         power,
@@ -162,8 +132,8 @@ ERRATA = (
         "beta = 0.5, eta = 0.01, u_1 = 1: u_2 = 0.51, and 0.27 is printed",
         {"k from 0": "the sequence begins with u_0, which is called u_1"},
     ),
-    _finding(
-        "D.10",
+    copied(
+        "pethick2025-D.10",
         "u_k <= (1 - 1/(2 sqrt(k))) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt(k)",
         "where u_1 <= 3.5 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
         maximum,
@@ -174,8 +144,8 @@ ERRATA = (
         "u_1 = 4 c, k = 2: 3.086 c for 2.828 c, and 4.38 c/sqrt(3) at k = 3",
         {"u_1 at most c": "it is meant for the sequences of D.4 and D.7"},
     ),
-    _finding(
-        "D.3",
+    copied(
+        "pethick2025-D.3",
         "D.2 gives eta/beta = 2 L_2^2 rho_2^2 gamma^2/alpha^2 + alpha sigma^2",
         "twice that; lemma D.3 itself is true, by another way",
         halved,
@@ -183,8 +153,8 @@ ERRATA = (
         "alpha = 0.3 and all other numbers 1: the recursion tends to twice what is printed",
         {"up to a factor of 2": "constants do not matter in that step"},
     ),
-    _finding(
-        "D.2e",
+    copied(
+        "pethick2025-D.2e",
         "(1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
         "with the weights of Young's inequality exchanged; lemma D.2 stands",
         young,
@@ -195,8 +165,8 @@ ERRATA = (
         "alpha = 1/2: 2.5 on the left, 0.75 on the right",
         {"alpha near 1": "it is meant for alpha of 0.9 or more"},
     ),
-    _finding(
-        "D.8",
+    copied(
+        "pethick2025-D.8",
         "the steps of Almond have |x_k - x_(k-1)| <= alpha rho gamma/(1-alpha)",
         "they have rho gamma, with which the printed bound follows",
         longest,
@@ -204,8 +174,8 @@ ERRATA = (
         "x^2/2 from 100 with alpha = 0.1: steps of gamma, and a ninth of that is printed",
         {"alpha above 1/2": "it is meant for alpha >= 1/2, where the right side is larger"},
     ),
-    _finding(
-        "(13)",
+    copied(
+        "pethick2025-(13)",
         "the mean of |grad f(x_k)|_* has a term L rho gamma/(2 n)",
         "L rho gamma/2, as lemma D.1 has it",
         divided,
@@ -213,8 +183,8 @@ ERRATA = (
         "x^2/2 from half a step with exact gradients: |x| stays at gamma/2",
         {"n the term's own": "the term is that of the sum, and n is 1"},
     ),
-    _finding(
-        "box",
+    copied(
+        "pethick2025-box",
         "the algorithm begins with d_0 = 0, and D.3 holds for it",
         "with alpha_1 = 1; from d_0 = 0 (1-alpha)^k |grad f(x_1)|_2 is to be added",
         beginning,

@@ -1,0 +1,41 @@
+"""Findings on papers that were read in a copy made by machine: *doubtful*, whatever they show."""
+
+from collections.abc import Callable, Mapping
+
+from pfbench.verification import Dossier, Erratum
+from pfbench.verification.contrast import Contrast
+
+
+def copied(
+    name: str,
+    printed: str,
+    corrected: str,
+    examine: Callable[[str, int], Contrast],
+    derivation: tuple[str, ...],
+    instance: str,
+    readings: Mapping[str, str],
+    *,
+    also: str = "",
+) -> Erratum:
+    """Return a finding until its paper is compared with the print; it quotes nothing.
+
+    Parameters
+    ----------
+    name, printed, corrected, examine
+        As of `pfbench.verification.Erratum`.
+    derivation, instance, readings
+        As of `pfbench.verification.Dossier`.
+    also
+        What is assumed beside the copy's being true to the print.
+    """
+    dossier = Dossier(
+        ruling="doubtful",
+        quotes=(),
+        assumed=f"that the copy made by machine has what is printed{also}",
+        derivation=derivation,
+        instance=instance,
+        readings=readings,
+    )
+    return Erratum(
+        name=name, as_printed=printed, corrected=corrected, examine=examine, dossier=dossier
+    )
