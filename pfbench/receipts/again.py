@@ -51,6 +51,8 @@ class Checked:
         Runs of other methods that are those that are shipped.
     unreached
         What time did not suffice for, or could not be made again, and must have been.
+    undrawn
+        Pages that another pfbench made, and that are not what this one draws of the numbers.
     """
 
     off: list[str] = field(default_factory=list)
@@ -61,6 +63,7 @@ class Checked:
     shipped: int = 0
     laws: list[tuple[str, float]] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
+    undrawn: list[str] = field(default_factory=list)
 
     @property
     def least(self) -> float:
