@@ -304,7 +304,8 @@ def _compare(
     found: Checked,
 ) -> None:
     """Note the first of some parts in which two tables differ."""
-    if place := _difference(*({one: of.get(one) for one in parts} for of in (there, here)), name):
+    old, new = ({one: of.get(one) for one in parts} for of in (there, here))
+    if place := _difference(old, new, name):
         found.off.append(f"{place[0]} is {place[2]}, and {place[1]} by the receipt")
 
 
