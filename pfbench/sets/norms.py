@@ -54,6 +54,14 @@ class NormBall(Body):
     def norm(self, x: Floats) -> float:
         """Return |x|."""
 
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the norm is at most ``radius (1 + tolerance)``."""
+        return is_point(x, self.shape) and self._holds(x, tolerance)
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        """Return whether a finite array is in the ball, up to a relative tolerance."""
+        return self.norm(x) <= self.radius * (1.0 + tolerance)
+
     @property
     def kinds(self) -> frozenset[str]:
         """The names of the norms that it is one of: a product has those of all its blocks."""
@@ -72,12 +80,7 @@ class NormBall(Body):
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it free.
 
         So of g = 0, of an entry, row or column that is 0, and of singular directions without a
-        singular value: sgn(0) = 0.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
+        singular value: sgn(0) = 0. Raises `Diverged` as `lo` does.
         """
         if not gradient(g, self.shape).any():
             return np.zeros(self.shape)
