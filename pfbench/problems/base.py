@@ -298,6 +298,27 @@ def drawn(sample: Indices, n: int) -> tuple[Integers, Floats]:
     return indices, weights
 
 
+class HessianOf:
+    """All component Hessians at one point, which act on the difference of two others.
+
+    Parameters
+    ----------
+    applied
+        Takes a sample, None for all, and u; returns the mean of its component Hessians times u.
+    """
+
+    def __init__(self, applied: Callable[[Indices | None, Any], Gradient]) -> None:
+        self._applied = applied
+
+    def product(self, x: Any, y: Any) -> Gradient:
+        """Return the mean Hessian times x - y."""
+        return self._applied(None, x - y)
+
+    def batch(self, sample: Indices, x: Any, y: Any) -> Gradient:
+        """Return the mean of the sampled component Hessians times x - y."""
+        return self._applied(sample, x - y)
+
+
 class Opened:
     """The oracles of one run: those of the problem, and a linear minimisation with a state.
 

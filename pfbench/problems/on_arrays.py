@@ -22,7 +22,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Backend, Measure, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
-from pfbench.problems.base import Opened, digest_of, drawn, point_of
+from pfbench.problems.base import HessianOf, Opened, digest_of, drawn, point_of
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
@@ -366,9 +366,21 @@ class OnArrays(OverMatrices):
         columns = [sums.get(at, zero) for at in range(0, loss.columns, width)]
         return self.library.back(xp.concat(columns, axis=1)).reshape(self.shape)
 
-    def hessian(self, s: Floats) -> "ArrayHessian":
-        """Return all component Hessians at s."""
-        return ArrayHessian(self, s)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s: phi'' of every row in NumPy's memory, 8 n width."""
+        loss, curvatures = self.loss, self.numbers_of(s, self.loss.curvatures)
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            there = self.there(u)
+
+            def bent(rows: Any, part: Part) -> Any:
+                known = loss.library.floats(curvatures[part.numbers])
+                return loss.bend(known, rows @ there[:, part.columns])
+
+            g = self.mean_of(sample, bent)
+            return g - loss.ridge * u if loss.ridge else g
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; of loss (8) by compiled loops."""
@@ -395,33 +407,6 @@ class OnArrays(OverMatrices):
             return self
         minimiser = self.set.minimiser(rng, self.tolerance)
         return Opened(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
-
-
-class ArrayHessian:
-    """phi'' of every row at one point, in NumPy's memory: 8 n width bytes."""
-
-    def __init__(self, problem: OnArrays, s: Floats) -> None:
-        self._problem, self._loss = problem, problem.loss
-        self._curvatures = problem.numbers_of(s, problem.loss.curvatures)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y."""
-        return self._applied(None, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y."""
-        return self._applied(sample, x, y)
-
-    def _applied(self, sample: Indices | None, x: Floats, y: Floats) -> Floats:
-        loss, u = self._loss, x - y
-        there = self._problem.there(u)
-
-        def bent(rows: Any, part: Part) -> Any:
-            curvatures = loss.library.floats(self._curvatures[part.numbers])
-            return loss.bend(curvatures, rows @ there[:, part.columns])
-
-        g = self._problem.mean_of(sample, bent)
-        return g - loss.ridge * u if loss.ridge else g
 
 
 class ArrayTable:
