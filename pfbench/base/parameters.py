@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from pfbench.base.checks import choice, integer, real, text
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import check_names, told
 
 Check = Callable[[str, Any], object]
 """Refuses a value of a parameter, by its name."""
@@ -145,9 +145,7 @@ def in_words(value: Any) -> str:
 
 def check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
-    for name in given:
-        if name not in known:
-            raise unknown(f"parameter of {kind}", name, known)
+    check_names(f"parameter of {kind}", given, known)
 
 
 def check_texts(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.parameters import check_known, declared
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
@@ -41,9 +41,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         vectors.
     """
     asked = Selector.parse(text)
-    if asked.name not in NORMS:
-        raise unknown("norm", asked.name, NORMS)
-    cls = {**_ENTRIES, **_MATRICES}[asked.name]
+    cls = named("norm", asked.name, {**_ENTRIES, **_MATRICES})
     check_known(f"the norm {asked.name}", asked.parameters, declared(cls))
     if asked.name in _ENTRIES:
         ball: NormBall = cls(math.prod(shape), **asked.parameters)

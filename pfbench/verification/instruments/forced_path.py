@@ -7,16 +7,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.verification.instruments.indefinite import Hull
-
-Floats = npt.NDArray[np.float64]
 
 
 class Segment(Hull):

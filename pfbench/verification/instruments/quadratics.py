@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -18,8 +18,6 @@ from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import L1Ball, L2Ball, Simplex
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

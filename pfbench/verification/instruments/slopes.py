@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -22,8 +23,6 @@ from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

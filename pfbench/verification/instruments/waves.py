@@ -10,9 +10,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pfbench.base.arrays import Integers
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
@@ -23,8 +22,6 @@ from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.sets.norms import NormBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 _WAVES = 4
 

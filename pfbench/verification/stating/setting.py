@@ -13,7 +13,7 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.ready import ready
 from pfbench.verification.claim import Claim
@@ -150,11 +150,7 @@ def method_named(method: Any) -> Any:
     InputError
         If there is none of that name.
     """
-    if not isinstance(method, str):
-        return method
-    if method not in ALGORITHMS:
-        raise unknown("algorithm", method, ALGORITHMS)
-    return ALGORITHMS[method]
+    return named("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
 
 
 def beside(method: Any, parameters: Given | None, case: Case) -> Algorithm:
