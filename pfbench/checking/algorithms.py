@@ -308,7 +308,7 @@ class Tried(Trails):
                     raise Wrong(f"at most {limit} {name.upper()}", f"{found}", at)
                 if any(getattr(one, name) > limit for one in run.counts) or not run.spent:
                     raise Wrong("its run to end as budget", "it goes on", at)
-                if len(run.states) > self._afforded(name, limit):
+                if len(run.states) > sum(getattr(one, name) <= limit for one in self.plain.counts):
                     raise Wrong(
                         "no iterate after a call was refused",
                         "it catches the exception and goes on: let it pass",
@@ -323,9 +323,6 @@ class Tried(Trails):
             if spent:
                 told.append(name.upper())
         return f"budgets of {', '.join(told)}" if told else "it makes no call"
-
-    def _afforded(self, name: str, limit: int) -> int:
-        return sum(getattr(one, name) <= limit for one in self.plain.counts)
 
     def start_kept(self) -> str:
         """Check: it moves a copy of its start."""
