@@ -136,8 +136,5 @@ def counts(
         If the formula takes another number of arguments, or parameters are neither.
     """
     check_function("the formula", formula, 2)
-    settings = {
-        label: Setting(parameters=one, constants=constants)
-        for label, one in labelled(parameters).items()
-    }
+    settings = labelled(parameters, constants=constants)
     return ExactCounts(formula=formula, settings=settings, expected=expected)

@@ -39,22 +39,6 @@ class Named(SimpleNamespace):
         raise InputError(f"a claim asks for the parameter {name}, and states {known}.")
 
 
-def labelled(parameters: Given | Mapping[str, Given] | None) -> dict[str, Given]:
-    """Return settings by label; a single one has none.
-
-    Raises
-    ------
-    InputError
-        If they are neither a mapping nor a function.
-    """
-    if isinstance(parameters, Mapping) and parameters:
-        several = [isinstance(one, Mapping) or callable(one) for one in parameters.values()]
-        return dict(parameters) if all(several) else {"": parameters}
-    if parameters is None or isinstance(parameters, Mapping) or callable(parameters):
-        return {"": parameters or {}}
-    raise InputError("parameters must be a mapping, or a function of the constants.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """A problem with the method made for it.
@@ -131,6 +115,24 @@ class Setting:
         return Case(
             problem=problem, constants=constants, parameters=Named(**given), algorithm=algorithm
         )
+
+
+def labelled(parameters: Given | Mapping[str, Given] | None, **more: Any) -> dict[str, Setting]:
+    """Return settings by label, a single one without; `more` is what else a `Setting` has.
+
+    Raises
+    ------
+    InputError
+        If they are neither a mapping nor a function.
+    """
+    given = {} if parameters is None else parameters
+    if not (isinstance(given, Mapping) or callable(given)):
+        raise InputError("parameters must be a mapping, or a function of the constants.")
+    several = isinstance(given, Mapping) and all(
+        isinstance(one, Mapping) or callable(one) for one in given.values()
+    )
+    by_label: Any = given if given and several else {"": given}
+    return {label: Setting(parameters=one, **more) for label, one in by_label.items()}
 
 
 def has_schedule(method: Any) -> bool:
