@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.passing import passed_on
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
@@ -262,6 +263,17 @@ class FiniteSum(ABC):
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+
+
+class Around(FiniteSum):
+    """Another problem, `inner`, but for what a subclass says."""
+
+    inner: Any
+    n, set, shape, properties, best_known, start, constants, measures, value, gradient = passed_on(
+        "inner",
+        *("n", "set", "shape", "properties", "best_known"),
+        *("start", "constants", "measures", "value", "gradient"),
+    )
 
 
 def point_of(x: Any, shape: tuple[int, ...]) -> Floats:

@@ -9,7 +9,7 @@ of its task), f_i = phi_i(z). A loss is phi, phi' and phi'' of many z at once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,16 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.constants import Constants
-from pfbench.base.protocols import Backend, Measure, Table
+from pfbench.base.passing import passed_on
+from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
-from pfbench.problems.base import HessianOf, Opened, digest_of, drawn, point_of
+from pfbench.problems.base import Around, HessianOf, Opened, digest_of, drawn, point_of
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.body import AnySet
 from pfbench.sets.nuclear import NuclearBall
 
 _BLOCK_ENTRIES = 1 << 26
@@ -238,75 +237,39 @@ def loss_of(library: ArrayLibrary, problem: Dense) -> Loss:
 
 
 @dataclass(frozen=True, eq=False)
-class OnArrays(OverMatrices):
+class OnArrays(Around, OverMatrices):
     """A problem of ours whose sums are taken by an array library.
 
     Parameters
     ----------
-    problem
+    inner
         The problem; constants, set and measures are its own.
     library
         See `array_library`.
     """
 
-    problem: Dense
+    inner: Dense
     library: ArrayLibrary
 
     def __post_init__(self) -> None:
-        vars(self).update(name=self.problem.name, source=self.problem.source)
+        vars(self).update(name=self.inner.name, source=self.inner.source)
         _ = self.loss  # the data are there before the first call, and it is known that they fit
 
     # --- what the problem says --------------------------------------------------------------------
 
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return self.problem.n
-
-    @property
-    def set(self) -> AnySet:  # type: ignore[override]
-        """The feasible set."""
-        return self.problem.set
-
-    @property
-    def tolerance(self) -> float:  # type: ignore[override]
-        """See `OverMatrices`."""
-        return self.problem.tolerance
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(M, N)."""
-        return self.problem.shape
-
-    @property
-    def properties(self) -> frozenset[str]:
-        """What is known of f."""
-        return self.problem.properties
-
-    @property
-    def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f, with where it comes from."""
-        return self.problem.best_known
+    tolerance = passed_on("inner", "tolerance")
 
     @cached_property
     def digest(self) -> str:
         """A hash of the data and of the library: it sums in another order."""
-        return digest_of((self.problem.digest, self.library.name))
-
-    def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
-        return self.problem.constants(start)
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures."""
-        return self.problem.measures()
+        return digest_of((self.inner.digest, self.library.name))
 
     # --- the function -----------------------------------------------------------------------------
 
     @cached_property
     def loss(self) -> Loss:
         """phi, and the data on the device."""
-        return loss_of(self.library, self.problem)
+        return loss_of(self.library, self.inner)
 
     def there(self, x: Floats) -> Any:
         """Return a point as the matrix that the components read, shape (d, columns)."""
@@ -318,7 +281,7 @@ class OnArrays(OverMatrices):
         for part in loss.parts(None, None):
             z = loss.of(loss.rows, part.numbers) @ there[:, part.columns]
             total += float(loss.xp.sum(loss.values(z, part)))
-        return total / self.n - 0.5 * loss.ridge * float(np.vdot(x, x))
+        return total / self.inner.n - 0.5 * loss.ridge * float(np.vdot(x, x))
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x."""
@@ -384,7 +347,7 @@ class OnArrays(OverMatrices):
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; of loss (8) by compiled loops."""
-        return self.problem.table(x) if self.loss.ridge else ArrayTable(self, x)
+        return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
 
     def numbers_of(self, x: Floats, read: Reads) -> Floats:
         """Return what is read of every component at x, shape (n, width), as NumPy's array.

@@ -18,6 +18,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
+from pfbench.base.passing import passed_on
 from pfbench.sets.body import Body, gradient, is_point, projectable
 
 
@@ -61,6 +62,10 @@ class NormBall(Body):
     def _holds(self, x: Floats, tolerance: float) -> bool:
         """Return whether a finite array is in the ball, up to a relative tolerance."""
         return self.norm(x) <= self.radius * (1.0 + tolerance)
+
+    def start(self) -> Floats:
+        """Return 0."""
+        return np.zeros(self.shape)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -124,30 +129,8 @@ class Entrywise(NormBall):
         """(M, N)."""
         return self.size
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """That of the ball of vectors."""
-        return self.ball.name
-
-    @property
-    def radius(self) -> float:
-        """That of the ball of vectors; so with the other numbers."""
-        return self.ball.radius
-
-    @property
-    def zeta(self) -> float:
-        """See `NormBall.zeta`."""
-        return self.ball.zeta
-
-    @property
-    def omega(self) -> float:
-        """See `NormBall.omega`."""
-        return self.ball.omega
-
-    @property
-    def diameter(self) -> float:
-        """Exact, that of the ball of vectors."""
-        return self.ball.diameter
+    name, radius, zeta, omega = passed_on("ball", "name", "radius", "zeta", "omega")
+    diameter = passed_on("ball", "diameter")
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""
@@ -176,10 +159,6 @@ class Entrywise(NormBall):
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """See `Body.random_vertex`."""
         return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
-
-    def start(self) -> Floats:
-        """Return 0."""
-        return np.zeros(self.shape)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -291,7 +270,3 @@ class Product(NormBall):
         """Return a random vertex of each ball."""
         found = (ball.random_vertex(rng) for ball in self.balls)
         return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
-
-    def start(self) -> Floats:
-        """Return 0."""
-        return np.zeros(self.shape)
