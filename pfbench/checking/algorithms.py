@@ -17,7 +17,7 @@ from pfbench.base.state import OUTPUTS
 from pfbench.checking.bypass import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.checking.covariant import covariant, schedule_keeps_units
 from pfbench.checking.examples import copies_of_old_points, moving_points
-from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
+from pfbench.checking.findings import Examination, Skipped, Wrong, as_usual, in_brief, places
 from pfbench.checking.trails import CALLS, Trail, Trails, entries, same_point
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
@@ -30,7 +30,7 @@ from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
-from pfbench.verification.subject import Untestable, make, takes_any
+from pfbench.verification.subject import make, takes_any
 
 USUAL: Mapping[str, Any] = MappingProxyType(
     {
@@ -159,13 +159,7 @@ def _declared(algorithm: Any) -> str:
 
 
 def _made(algorithm: Any) -> str:
-    try:
-        made = usual(algorithm)
-    except Untestable as error:
-        raise Wrong(
-            "it to be made with the usual parameters: state others, as NAME[parameter=value]",
-            str(error.__cause__ or error),
-        ) from error
+    made = as_usual(usual, algorithm)
     given = {k: v for k, v in parameters_of(made).items() if v is not None}
     return ", ".join(f"{name}={value}" for name, value in given.items()) or "it has no parameters"
 
