@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from pfbench.base.checks import choice, integer, real, text
 from pfbench.base.errors import InputError
@@ -97,25 +97,6 @@ def check_values(given: Any) -> None:
         value, check = getattr(given, f.name), f.metadata.get("check")
         if check is not None and (value is not None or f.default is not None):
             check(f.name, value)
-
-
-class Listed(Protocol):
-    """A named thing with parameters: an algorithm, a family of problems, a set, a penalty."""
-
-    @property
-    def name(self) -> str:
-        """As a selector writes it."""
-
-    @property
-    def summary(self) -> str:
-        """A line about it."""
-
-    @property
-    def source(self) -> str:
-        """Where it is from."""
-
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Return its parameters by name."""
 
 
 def declared(cls: Any, *, every: bool = False) -> dict[str, Parameter]:

@@ -25,8 +25,8 @@ _MATRICES: Mapping[str, type[Any]] = MappingProxyType(
     {cls.name: cls for cls in (OrthogonalisedBall, NuclearBall, MaxRowBall, MaxColumnBall)}
 )
 
-NORMS: tuple[str, ...] = (*_ENTRIES, *_MATRICES)
-"""The names of all norms."""
+NORMS: Mapping[str, type[Any]] = MappingProxyType({**_ENTRIES, **_MATRICES})
+"""The balls of all norms by name."""
 
 
 def norm_ball(text: str, shape: Shape) -> NormBall:
@@ -41,7 +41,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         vectors.
     """
     asked = Selector.parse(text)
-    cls = named("norm", asked.name, {**_ENTRIES, **_MATRICES})
+    cls = named("norm", asked.name, NORMS)
     check_known(f"the norm {asked.name}", asked.parameters, declared(cls))
     if asked.name in _ENTRIES:
         ball: NormBall = cls(math.prod(shape), **asked.parameters)
