@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
-from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.estimates import ROUNDING
 from pfbench.verification.laws.method import Chances, Method, Parameters, Setting, runnable
