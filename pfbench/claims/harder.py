@@ -192,7 +192,7 @@ def _fitting(claim: Claim) -> Iterator[_Candidate]:
     shared = frozenset.intersection(*map(known_of, own)) - assumed
     mine = set(map(selector_of, claim.instances))
     for of, selector, one in catalogue():
-        problem = None if selector in mine else one.example()
+        problem: Any = None if selector in mine else one.example()
         if hasattr(problem, "set") and _parts(problem) in parts and not unmet(assumed, problem):
             size = problem.n * int(np.prod(problem.start().shape))
             yield _Candidate(of, selector, one, size, unmet(shared, problem))
