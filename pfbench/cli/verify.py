@@ -193,7 +193,9 @@ def _announce(names: Sequence[str], target: Path | None) -> None:
             printing.note(f"importing {name}")
 
 
-def _verify(work: Work, algorithm: str | None, at_seed: int | None, harder: bool) -> None:
+def _verify(
+    work: Work, algorithm: str | None, at_seed: int | None = None, harder: bool = False
+) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
     from pfbench.verification.session import at_seed_of
     from pfbench.verification.subject import Subject
