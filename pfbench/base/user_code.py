@@ -33,8 +33,9 @@ def formless(name: str) -> InputError:
 def load(name: str) -> Any:
     """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
 
-    This runs the module; what it prints goes to the standard error. Names come from the command line or a spec, and are shown before. A file
-    is the module of its name, and finds its neighbours, as where Python runs it.
+    This runs the module; what it prints goes to the standard error. Names come from the command
+    line or a spec, and are shown before. A file is the module of its name, and finds its
+    neighbours, as where Python runs it.
 
     Raises
     ------

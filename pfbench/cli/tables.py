@@ -79,10 +79,7 @@ class Fact:
 
 
 def show_facts(
-    facts: Iterable[Fact],
-    *parts: RenderableType | None,
-    as_json: bool,
-    most: int | None = None,
+    facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool, most: int | None = None
 ) -> None:
     """Print facts as JSON (schema 1), or for people with parts below them, see `show`."""
     if as_json:

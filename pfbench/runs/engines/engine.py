@@ -4,6 +4,7 @@ An engine gets tasks and yields what became of each, in any order. It neither kn
 decides what is done.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
