@@ -65,7 +65,7 @@ def decided_by(measured: Mapping[str, Any], over: str) -> str:
     ways = ["more runs (--full)"]
     if over == "output":
         ways.append('over="mean", which takes all iterates of a run and varies less')
-    ways.append("instances on which the bound is nearer (pfbench verify --worst-case names one)")
+    ways.append("instances on which the bound is nearer (pfbench worst-case names one)")
     lower = [value for name, value in measured.items() if name.endswith("lower") and value]
     room = "" if not lower or max(lower) >= 1.0 else "; as it is, nothing speaks against it"
     return f"what would decide it: {', '.join(ways)}{room}"
