@@ -105,6 +105,9 @@ def one_decade(largest: float) -> tuple[float, ...]:
     return tuple(largest * np.logspace(0.0, -1.0, 5))
 
 
+Orders = Mapping[str, float | tuple[float, float]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Row:
     """What is claimed of one method, and where it is fitted.
@@ -123,15 +126,17 @@ class Row:
         The accuracies of the fits in 1/epsilon, over a decade or more.
     at
         The accuracy of the fit in n, and the n of it.
+    last
+        Whether the promise is of the last iterate, and not of the mean over all.
     """
 
-    orders: Mapping[str, float | tuple[float, float]]
+    orders: Orders
     criterion: str
     of: Callable[[Any, Any], float]
     family: Instance
     epsilons: tuple[float, ...]
     at: tuple[float, tuple[int, ...]] = (0.0, ())
-    last: bool = field(default=False)
+    last: bool = False
 
     @property
     def shrink(self) -> float:
@@ -166,7 +171,8 @@ class Case:
     @cached_property
     def constants(self) -> Constants:
         """Its constants."""
-        return self.problem.constants(self.problem.start())
+        known: Constants = self.problem.constants(self.problem.start())
+        return known
 
     @cached_property
     def most(self) -> float:
@@ -255,8 +261,8 @@ _SIMPLEX = partial(
 
 _NOISE = instance(leaning, noise=1.0).called("slope")
 
-_ROOT = {"SFO": (2.0, 1 / 2), "LO": 2.0}
-_CUBE = {"SFO": (2.0, 2 / 3), "LO": 2.0}
+_ROOT: Orders = {"SFO": (2.0, 1 / 2), "LO": 2.0}
+_CUBE: Orders = {"SFO": (2.0, 2 / 3), "LO": 2.0}
 _IN_GAP, _IN_SMOOTH, _IN_UPDATES = 0.03, 0.03, 0.005
 
 ROWS: Mapping[str, tuple[Row, str]] = {
@@ -368,12 +374,12 @@ ROWS: Mapping[str, tuple[Row, str]] = {
 def _claim(name: str, row: Row, source: str) -> Claim:
     found = pairs(row)
     told = ", ".join(f"{Order(*order)} {kind}" for kind, order in found.items())
-    promise = "f convex: E f(x_T) - min f" if row.last else "E over the iterates"
+    mean = "in the mean, f convex" if row.last else "in the mean over the iterates"
     return Claim(
         name=f"relatives-table1-{name}",
         source=source,
         kind="rate",
-        statement=f"{promise}, {row.criterion} after {told}, in order",
+        statement=f"{row.criterion} {mean} after {told}, in order",
         check=partial(measured, row=row),
         instances=(row.family,),
         algorithm=name,
