@@ -61,7 +61,9 @@ def verify(
     units: bool = flag(
         "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
     ),
-    longest: float | None = option("SECONDS", "Of --power: leave out checks that take longer."),
+    longest: float | None = option(
+        "SECONDS", "Of --power, --receipt: no power of checks that take longer."
+    ),
     receipt: Path | None = option(
         "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
     ),
@@ -97,8 +99,8 @@ def verify(
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     if within is not None and not worst_case:
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
-    if longest is not None and not power:
-        raise InputError("--longest goes with --power: give both.")
+    if longest is not None and not (power or receipt):
+        raise InputError("--longest goes with --power or --receipt: give both.")
     if late is not None and (not mutants or planted):
         raise InputError("--late goes with --mutants, without --planted.")
     if planted and (not mutants or faults is not None or algorithm is not None):
@@ -117,7 +119,7 @@ def verify(
     if at_seed is not None:
         integer("--at-seed", at_seed, least=0)
     if faults is not None:
-        integer("--faults", faults, least=1)
+        integer("--faults", faults, least=0 if receipt else 1)
     if late is not None:
         integer("--late", late, least=0)
     if longest is not None:
@@ -144,7 +146,7 @@ def verify(
         work = Work(claims, effort, range(seed, seed + repeat), engine, store, as_json, table)
         try:
             if receipt is not None:
-                make_receipt(work, receipt, faults)
+                make_receipt(work, receipt, faults, longest)
             elif mutants and algorithm is not None:
                 if not work.quiet:
                     printing.announce([algorithm])

@@ -290,6 +290,8 @@ class _Seen:
         for t, (one, place, (now, filled)) in enumerate(zip(told, places, asked, strict=False)):
             formed, calls = place.formed, (*left, *now)
             here = [call for call in calls if near(call.points[0], formed.at)]
+            again = _asked_again(here, formed)
+            here = [call for call in here if id(call) not in again]
             if formed.bounded:
                 found = self._of_batch(t, one, formed, here)
             elif formed.refresh > 0.0:
@@ -302,7 +304,8 @@ class _Seen:
                 return t, found
             self._inner(t, one, place)
             used = _first_of(here, formed.batch) if formed.bounded else here
-            left = tuple(call for call in now if not any(call is other for other in used))
+            done = again | set(map(id, used))
+            left = tuple(call for call in now if id(call) not in done)
         return None
 
     # --- estimates ------------------------------------------------------------------------------
@@ -345,9 +348,6 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
-        stands = formed.against is not None and near(formed.at, formed.against)
-        if stands and len(drawn) == 2 * size:
-            drawn = drawn[:size]  # what is asked at the point before is asked here, too
         if len(drawn) != size * (1 + pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
         batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
@@ -474,6 +474,31 @@ def _first_of(calls: Sequence[Asked], size: int | None) -> Sequence[Asked]:
     return [call for call, asked in zip(calls, before, strict=False) if asked < size]
 
 
+def _asked_again(here: Sequence[Asked], formed: Formed) -> set[int]:
+    """Return which calls ask, at the point before, what another one asks at this point.
+
+    Where a method stands still both points are one, and a batch of which the two means are asked
+    one by one was drawn once all the same. Calls are told by their identity.
+    """
+    if not _stands(formed) or sum(len(call.indices) for call in here) == formed.batch:
+        return set()
+    first, again = set[bytes](), set[int]()
+    for call in here:
+        key = call.indices.tobytes()
+        if len(call.points) > 1:
+            continue
+        if key in first:
+            first.remove(key)
+            again.add(id(call))
+        else:
+            first.add(key)
+    return again
+
+
+def _stands(formed: Formed) -> bool:
+    return formed.against is not None and near(formed.at, formed.against)
+
+
 def _cancels(formed: Formed) -> bool:
     """Return whether a difference is 0 whatever is drawn, so that it may be left out."""
-    return formed.against is not None and formed.kept == 1.0 and near(formed.at, formed.against)
+    return formed.kept == 1.0 and _stands(formed)

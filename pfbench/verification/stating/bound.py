@@ -316,15 +316,11 @@ def bound(
         check_function("of", of, 3 if over == "step" else 2)
     if pooled and over not in _EACH:
         raise InputError(f"pooled goes with over={', '.join(_EACH)}: leave it out.")
-    settings = {
-        label: Setting(parameters=one, full=full or {}, constants=constants)
-        for label, one in labelled(parameters).items()
-    }
     return Bound(
         bounds=bounds,
         of=of,
         over=over,
-        settings=settings,
+        settings=labelled(parameters, full=full or {}, constants=constants),
         runs=runs,
         own_constant=own_constant,
         pooled=pooled,

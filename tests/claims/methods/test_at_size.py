@@ -1,23 +1,26 @@
 """Runs at the size of use: what shows late, rarely or only there is named with its iteration."""
 
 import re
+from dataclasses import replace
+from functools import partial
 from statistics import median
 from time import process_time
 
 import numpy as np
 import pytest
 from own_styles import RIGHT, Golden, Plain
-from twisted import FixedTable, OneUsed, Twice, twisted
+from twisted import FixedTable, OneUsed, Twice, Twisted, twisted
 
 import pfbench.algorithms.sliding as sliding
+from benchmarks.own_spider import OwnProximal
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.protocols import State
 from pfbench.base.sample import Sample
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
-from pfbench.verification import Subject, Trial
-from pfbench.verification.laws import Wanted
-from pfbench.verification.laws.at_size import drawn_by, scheduled
+from pfbench.verification import Subject, Trial, instance
+from pfbench.verification.laws import Setting, Wanted
+from pfbench.verification.laws.at_size import drawn_by, runs_as_its_source, scheduled
 from pfbench.verification.verdict import judged
 
 pytestmark = pytest.mark.claims
@@ -299,6 +302,51 @@ class Ahead(Sgd):
             at, told, x = x, g, ask.prox(x, g, self.eta)
             g = self.estimate(ask, rng, x, t + 1) if t + 1 < self.T else None
             yield State(x, at, told)
+
+
+class OneAfterOther(OwnProximal):
+    """Asks both means of a difference one after the other, as OwnProximal does; here one by one."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(Single(ask), x, rng)
+
+
+class Single(Twisted):
+    def batch(self, S, x):
+        return np.mean([self.ask.batch(np.array([i]), x) for i in S], axis=0)
+
+
+class EachPair(OwnProximal):
+    """Asks for each drawn component at both points; the next estimate before it yields."""
+
+    def run(self, ask, x, rng):
+        g = ask.gradient(x)
+        for t in range(1, self.iterations + 1):
+            before, told, x = x, g, ask.prox(x, g, self.step)
+            if t % self.period == 0:
+                g = ask.gradient(x)
+            elif t < self.iterations:
+                drawn = rng.integers(ask.n, size=(self.batch, 1))
+                pairs = [(ask.batch(i, x), ask.batch(i, before)) for i in drawn]
+                g = g + np.mean([new - old for new, old in pairs], axis=0)
+            yield State(x, before, told)
+
+
+@pytest.mark.parametrize("kind", [OwnProximal, OneAfterOther, EachPair])
+def test_a_method_that_stands_still_may_ask_both_means_of_a_difference(kind):
+    """Its two points are one, at which it asks each batch twice; a batch used twice is caught."""
+    claim = CLAIMS["methods-run-prox-spiderboost"]
+    method = claim.check.keywords["method"]
+    (still,) = [one for one in method.extreme if one.problem.title == "start at an optimum"]
+    many = Setting(instance(still.problem, n=10_000), {**method.sized[0].parameters, **SHORT})
+    one = replace(method, extreme=(), sized=(many,), schedule=None, whose="")
+    brief = replace(claim, check=partial(runs_as_its_source, method=one))
+    for given, verdict in ((kind, "holds"), (twisted(kind, stream=Twice), "violated")):
+        found = judged(Trial(brief, Subject(given)))
+        assert found.verdict == verdict, found.reason
+
+
+SHORT = {"iterations": 90, "batch": 8, "period": 20}
 
 
 class OwnGenerator(Sgd):
