@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.claims.polytopes.openloop import height
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.instruments.widths import on_a_face
 from pfbench.verification.scales import EXCESS, complexity
@@ -45,7 +44,8 @@ def fewest(
     algorithm = trial.make(iterations=_LONGEST, **(given or {"smoothness": L}))
     found, low, before = list[float](), math.inf, 0.0
     for step in trial.follow(problem, algorithm):
-        h, spent = height(problem, step.state.x), float(step.counts().lo)
+        h = problem.value(np.asarray(step.state.x)) - problem.least
+        spent = float(step.counts().lo)
         if math.isinf(low):
             low = first * h
         if h > low:
