@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import check_names, told
 from pfbench.base.protocols import Algorithm, Asked, Choice, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.base.user_code import blamed
@@ -208,8 +208,6 @@ def _budget(given: Any) -> Any:
     if isinstance(given, str):
         return Budget.parse(given)
     if isinstance(given, Mapping):
-        for name in given:
-            if name not in COUNTED:
-                raise unknown("count in the budget", name, COUNTED)
+        check_names("count in the budget", given, COUNTED)
         return Budget(**given)
     return given

@@ -2,7 +2,7 @@
 
 import difflib
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
@@ -18,6 +18,13 @@ def named(kind: str, name: Any, entries: Mapping[str, Entry]) -> Entry:
     if not isinstance(name, str) or name not in entries:
         raise unknown(kind, name, entries)
     return entries[name]
+
+
+def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse the first name that is not known, as `unknown` does."""
+    for name in names:
+        if name not in known:
+            raise unknown(kind, name, known)
 
 
 def told(value: Any) -> str:

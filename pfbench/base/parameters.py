@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from pfbench.base.checks import choice, integer, real, text
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import check_names, told
 
 Check = Callable[[str, Any], object]
 """Refuses a value of a parameter, by its name."""
@@ -99,25 +99,6 @@ def check_values(given: Any) -> None:
             check(f.name, value)
 
 
-class Listed(Protocol):
-    """A named thing with parameters: an algorithm, a family of problems, a set, a penalty."""
-
-    @property
-    def name(self) -> str:
-        """As a selector writes it."""
-
-    @property
-    def summary(self) -> str:
-        """A line about it."""
-
-    @property
-    def source(self) -> str:
-        """Where it is from."""
-
-    def parameters(self) -> Mapping[str, Parameter]:
-        """Return its parameters by name."""
-
-
 def declared(cls: Any, *, every: bool = False) -> dict[str, Parameter]:
     """Return the parameters that a dataclass declares, by name; with `every`, all its fields."""
     return {
@@ -145,9 +126,7 @@ def in_words(value: Any) -> str:
 
 def check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
-    for name in given:
-        if name not in known:
-            raise unknown(f"parameter of {kind}", name, known)
+    check_names(f"parameter of {kind}", given, known)
 
 
 def check_texts(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:

@@ -19,7 +19,12 @@ def visible(text: str, keep: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if one in keep or _is_harmless(one) else _escaped(one) for one in text)
+    return "".join(
+        one
+        if one in keep or one.isprintable() or unicodedata.category(one) == "Zs"
+        else one.encode("unicode_escape").decode("ascii")
+        for one in text
+    )
 
 
 def spreadsheet_text(text: str) -> str:
@@ -28,11 +33,3 @@ def spreadsheet_text(text: str) -> str:
     It is `visible`, too.
     """
     return ("'" if text[:1] in _FORMULA else "") + visible(text)
-
-
-def _is_harmless(character: str) -> bool:
-    return character.isprintable() or unicodedata.category(character) == "Zs"
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -17,7 +17,7 @@ from pfbench.base.state import OUTPUTS
 from pfbench.checking.bypass import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.checking.covariant import covariant, schedule_keeps_units
 from pfbench.checking.examples import copies_of_old_points, moving_points
-from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
+from pfbench.checking.findings import Examination, Skipped, Wrong, as_usual, in_brief, places
 from pfbench.checking.trails import CALLS, Trail, Trails, entries, same_point
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
@@ -30,7 +30,7 @@ from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
-from pfbench.verification.subject import Untestable, make, takes_any
+from pfbench.verification.subject import make, takes_any
 
 USUAL: Mapping[str, Any] = MappingProxyType(
     {
@@ -159,13 +159,7 @@ def _declared(algorithm: Any) -> str:
 
 
 def _made(algorithm: Any) -> str:
-    try:
-        made = usual(algorithm)
-    except Untestable as error:
-        raise Wrong(
-            "it to be made with the usual parameters: state others, as NAME[parameter=value]",
-            str(error.__cause__ or error),
-        ) from error
+    made = as_usual(usual, algorithm)
     given = {k: v for k, v in parameters_of(made).items() if v is not None}
     return ", ".join(f"{name}={value}" for name, value in given.items()) or "it has no parameters"
 
@@ -308,7 +302,7 @@ class Tried(Trails):
                     raise Wrong(f"at most {limit} {name.upper()}", f"{found}", at)
                 if any(getattr(one, name) > limit for one in run.counts) or not run.spent:
                     raise Wrong("its run to end as budget", "it goes on", at)
-                if len(run.states) > self._afforded(name, limit):
+                if len(run.states) > sum(getattr(one, name) <= limit for one in self.plain.counts):
                     raise Wrong(
                         "no iterate after a call was refused",
                         "it catches the exception and goes on: let it pass",
@@ -323,9 +317,6 @@ class Tried(Trails):
             if spent:
                 told.append(name.upper())
         return f"budgets of {', '.join(told)}" if told else "it makes no call"
-
-    def _afforded(self, name: str, limit: int) -> int:
-        return sum(getattr(one, name) <= limit for one in self.plain.counts)
 
     def start_kept(self) -> str:
         """Check: it moves a copy of its start."""

@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Problem
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point
-from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, places
-from pfbench.checking.lines import Space, along, derivative, norm
+from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, places
+from pfbench.checking.lines import OnSpace, along, derivative, norm
 from pfbench.points import keep
 
 _ROUNDING = 1e-9
@@ -19,18 +18,13 @@ _ALL = 200_000
 """Up to so many components are asked one after the other, if there is time."""
 
 
-class Components:
-    """The component gradients of one problem, looked at; see `Function`."""
-
-    def __init__(self, problem: Problem, space: Space, patience: float) -> None:
-        self.problem: Any = problem
-        self.space, self.patience = space, patience
+class Components(OnSpace):
+    """The component gradients of one problem, looked at."""
 
     def mean(self) -> str:
         """Check: the gradient is the mean of all component gradients, and they are gradients."""
         problem, n = self.problem, self.problem.n
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
+        check_has(problem, "batch")
         where = places(problem, "component", "batch", "gradient")
         x = self.space.member()
         everyone = np.arange(n)
@@ -81,8 +75,7 @@ class Components:
     def samples(self) -> str:
         """Batches and differences are means over the sample, with multiplicity."""
         problem, space, n = self.problem, self.space, self.problem.n
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
+        check_has(problem, "batch")
         where = places(problem, "batch")
         for _ in Patience(self.patience).rounds(6):
             x = space.member()
@@ -103,8 +96,7 @@ class Components:
     def samples_by_counts(self) -> str:
         """Check: a `Sample` is the index array that it counts."""
         problem, space = self.problem, self.space
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
+        check_has(problem, "batch")
         S = space.rng.integers(problem.n, size=5)
         S[-1] = S[0]
         sample = Sample(*np.unique(S, return_counts=True))
@@ -142,8 +134,7 @@ class Components:
     def table(self) -> str:
         """Check: a table has the component gradients where they were last asked."""
         problem, space, n = self.problem, self.space, self.problem.n
-        if "table" in problem.lacks:
-            raise Skipped(problem.lacks["table"])
+        check_has(problem, "table")
         if n > 5000:
             raise Skipped(f"n = {n} is too large to fill a table twice in the time")
         x = space.member()

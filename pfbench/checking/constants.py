@@ -19,8 +19,8 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.state import Point
-from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, places
-from pfbench.checking.lines import Line, Space, moved, norm, size
+from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, places
+from pfbench.checking.lines import Line, OnSpace, Space, moved, norm, size
 from pfbench.points import distance, keep
 
 _SLACK = 1e-6
@@ -52,19 +52,8 @@ class Found:
 _NONE = Found(-math.inf, MappingProxyType({}))
 
 
-class Search:
-    """Searches what the constants of one problem bound.
-
-    Parameters
-    ----------
-    problem, space
-        The problem, and where points are from.
-    patience
-        Seconds for each constant.
-    """
-
-    def __init__(self, problem: Any, space: Space, patience: float) -> None:
-        self.problem, self.space, self.patience = problem, space, patience
+class Search(OnSpace):
+    """Searches what the constants of one problem bound."""
 
     @cached_property
     def constants(self) -> Constants:
@@ -300,8 +289,7 @@ class Search:
     # --- what the searches share ------------------------------------------------------------------
 
     def _need(self, verb: str) -> None:
-        if verb in self.problem.lacks:
-            raise Skipped(self.problem.lacks[verb])
+        check_has(self.problem, verb)
 
     def _pairs(self, most: int, seconds: float) -> Iterator[tuple[Point, Point]]:
         for _ in Patience(seconds).rounds(most):

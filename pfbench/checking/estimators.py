@@ -21,7 +21,15 @@ from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
 from pfbench.checking.bypass import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.checking.examples import copies_of_old_points, moving_points
-from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
+from pfbench.checking.findings import (
+    Examination,
+    Patience,
+    Skipped,
+    Wrong,
+    as_usual,
+    in_brief,
+    places,
+)
 from pfbench.checking.lines import Space, norm
 from pfbench.checking.trails import entries
 from pfbench.oracles import Ledger
@@ -100,13 +108,7 @@ def usual(estimator: Any, **wanted: Any) -> Any:
 
 
 def _made(estimator: Any) -> str:
-    try:
-        made = usual(estimator)
-    except Untestable as error:
-        raise Wrong(
-            "it to be made with the usual parameters: state others, as NAME[parameter=value]",
-            str(error.__cause__ or error),
-        ) from error
+    made = as_usual(usual, estimator)
     if not is_dataclass(made):
         return type(made).__name__
     given = {f.name: getattr(made, f.name) for f in fields(made)}

@@ -18,6 +18,7 @@ from pfbench.base.errors import BudgetExhausted, PfbenchError, in_words
 from pfbench.base.notebook import html_table
 from pfbench.base.visible import visible
 from pfbench.points import Factored, RankOne
+from pfbench.verification.subject import Untestable
 
 _SHOWN = 6
 """So many coordinates of a point are printed."""
@@ -48,6 +49,23 @@ class Wrong(Exception):
 
 class Skipped(Exception):
     """There is nothing to look at, or no way to; the text says why."""
+
+
+def check_has(problem: Any, verb: str) -> None:
+    """Skip what looks at a verb that a problem lacks."""
+    if verb in problem.lacks:
+        raise Skipped(problem.lacks[verb])
+
+
+def as_usual(make: Callable[[Any], Any], kind: Any) -> Any:
+    """Return what is made of a class by the usual parameters; it is wrong if it cannot be."""
+    try:
+        return make(kind)
+    except Untestable as error:
+        raise Wrong(
+            "it to be made with the usual parameters: state others, as NAME[parameter=value]",
+            str(error.__cause__ or error),
+        ) from error
 
 
 @dataclass(frozen=True)

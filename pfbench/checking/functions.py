@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.protocols import Gradient, Problem
+from pfbench.base.protocols import Gradient
 from pfbench.base.state import Point, State
 from pfbench.checking.components import same
-from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, place, places
-from pfbench.checking.lines import Line, Space, along, complex_step, dense, derivative, norm
+from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, place, places
+from pfbench.checking.lines import Line, OnSpace, along, complex_step, dense, derivative, norm
 from pfbench.points import form_of, inner, keep
 
 _RELATIVE = 1e-7
@@ -21,22 +21,8 @@ _RELATIVE = 1e-7
 Derivative = Callable[[Point], Gradient]
 
 
-class Function:
-    """The function of one problem, looked at.
-
-    Parameters
-    ----------
-    problem
-        The problem.
-    space
-        Where points are from.
-    patience
-        Seconds for each of the checks.
-    """
-
-    def __init__(self, problem: Problem, space: Space, patience: float) -> None:
-        self.problem: Any = problem
-        self.space, self.patience = space, patience
+class Function(OnSpace):
+    """The function of one problem, looked at."""
 
     # --- start and values -------------------------------------------------------------------------
 
@@ -188,8 +174,7 @@ class Function:
     def hessian(self) -> str:
         """Hessian products are the derivatives of gradients; batches are means of components."""
         problem, space, n = self.problem, self.space, self.problem.n
-        if "hessian" in problem.lacks:
-            raise Skipped(problem.lacks["hessian"])
+        check_has(problem, "hessian")
         looked = 0
         # Where a gradient is next to nothing, it may be rounded to less than its digits.
         usual = max(norm(problem.gradient(x)) for x in (space.start(), space.member()))
@@ -264,8 +249,7 @@ class Function:
     def linear_minimisation(self) -> str:
         """Check: a run's linear minimisation is one over the set, up to its tolerance."""
         problem, space = self.problem, self.space
-        if "lo" in problem.lacks:
-            raise Skipped(problem.lacks["lo"])
+        check_has(problem, "lo")
         if problem.norm is not None and problem.norm.products and not problem.bounded:
             raise Skipped("it is made of products of matrices: lmo_lower tells what it is worth")
         backend = problem.open(np.random.default_rng(0))

@@ -80,6 +80,22 @@ class Line:
         return distance(self.x, self.y)
 
 
+class OnSpace:
+    """Somebody's own problem, looked at.
+
+    Parameters
+    ----------
+    problem, space
+        The problem, and where points are from.
+    patience
+        Seconds for each of the checks.
+    """
+
+    def __init__(self, problem: Problem, space: "Space", patience: float) -> None:
+        self.problem: Any = problem
+        self.space, self.patience = space, patience
+
+
 class Space:
     """The points of a problem: random members of its set, and lines through them.
 

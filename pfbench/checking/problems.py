@@ -6,7 +6,7 @@ from typing import Any
 from pfbench.base.protocols import Problem
 from pfbench.checking.components import Components
 from pfbench.checking.constants import SEARCHES, Search, convex
-from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
+from pfbench.checking.findings import Examination, Skipped, Wrong, check_has, in_brief, places
 from pfbench.checking.functions import Function
 from pfbench.checking.lines import Space
 
@@ -88,8 +88,7 @@ def _declared(problem: Problem, search: Search) -> str:
 
 def _proximal(problem: Any, space: Space) -> str:
     """Check: the proximal map of x - lam g is the nearest member, or minimises with the penalty."""
-    if "prox" in problem.lacks:
-        raise Skipped(problem.lacks["prox"])
+    check_has(problem, "prox")
     if problem.unconstrained:
         raise Skipped("there is neither a set nor a penalty")
     if not space.dense:

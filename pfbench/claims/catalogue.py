@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import named, told
 from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import (
@@ -86,9 +86,7 @@ def claim(name: str) -> Claim:
             names = ", ".join(one.name for one in found)
             raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
         return found[0]
-    if name not in CLAIMS:
-        raise unknown("claim", name, CLAIMS)
-    return CLAIMS[name]
+    return named("claim", name, CLAIMS)
 
 
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:

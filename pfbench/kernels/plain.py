@@ -11,8 +11,6 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels import forms
 
-Drawn = tuple[Integers, Integers, int]
-
 
 def _in_range(indices: Integers, n: int) -> None:
     if indices.size and (indices.min() < 0 or indices.max() >= n):

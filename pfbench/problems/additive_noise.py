@@ -17,7 +17,7 @@ from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, digest_of, drawn
+from pfbench.problems.base import FiniteSum, HessianOf, digest_of, drawn
 from pfbench.problems.normed import largest_square
 from pfbench.sets.body import AnySet
 from pfbench.sets.norms import NormBall
@@ -113,12 +113,16 @@ class AdditiveNoise(FiniteSum):
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y): the Hessian times x - y."""
-        drawn(sample, self.n)
-        return self.bend(x - y)
+        return self._bent(sample, x - y)
 
-    def hessian(self, s: Floats) -> "SameHessian":
+    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+        if sample is not None:
+            drawn(sample, self.n)
+        return self.bend(u)
+
+    def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians, which are equal."""
-        return SameHessian(self)
+        return HessianOf(self._bent)
 
     @property
     def best_known(self) -> tuple[float, str] | None:
@@ -159,22 +163,6 @@ class AdditiveNoise(FiniteSum):
             sigma_hat=(mu or math.inf, "the least eigenvalue of the Hessian"),
             ell=(0.0, "f is convex"),
         )
-
-
-class SameHessian:
-    """Component Hessians that are all equal, applied to differences of points."""
-
-    def __init__(self, problem: AdditiveNoise) -> None:
-        self._problem = problem
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the Hessian times x - y."""
-        return self._problem.bend(x - y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the Hessian times x - y."""
-        drawn(sample, self._problem.n)
-        return self._problem.bend(x - y)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import text
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.points.operators import DenseOperator
 
 _MODULES = MappingProxyType(
@@ -68,9 +68,7 @@ def array_library(name: str) -> ArrayLibrary:
         If the name is unknown, the library is not installed, or it has no such device.
     """
     base, _, device = text("arrays", name, "torch:cuda").partition(":")
-    if base not in _MODULES:
-        raise unknown("array library", base, _MODULES)
-    module, install = _MODULES[base]
+    module, install = named("array library", base, _MODULES)
     try:
         xp = import_module(module)
     except ImportError as error:

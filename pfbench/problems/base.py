@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.passing import passed_on
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
@@ -264,6 +265,17 @@ class FiniteSum(ABC):
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
 
+class Around(FiniteSum):
+    """Another problem, `inner`, but for what a subclass says."""
+
+    inner: Any
+    n, set, shape, properties, best_known, start, constants, measures, value, gradient = passed_on(
+        "inner",
+        *("n", "set", "shape", "properties", "best_known"),
+        *("start", "constants", "measures", "value", "gradient"),
+    )
+
+
 def point_of(x: Any, shape: tuple[int, ...]) -> Floats:
     """Return x, refused if it is no array of this shape; compiled loops do not look."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
@@ -296,6 +308,27 @@ def drawn(sample: Indices, n: int) -> tuple[Integers, Floats]:
     if indices.min() < 0 or indices.max() >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return indices, weights
+
+
+class HessianOf:
+    """All component Hessians at one point, which act on the difference of two others.
+
+    Parameters
+    ----------
+    applied
+        Takes a sample, None for all, and u; returns the mean of its component Hessians times u.
+    """
+
+    def __init__(self, applied: Callable[[Indices | None, Any], Gradient]) -> None:
+        self._applied = applied
+
+    def product(self, x: Any, y: Any) -> Gradient:
+        """Return the mean Hessian times x - y."""
+        return self._applied(None, x - y)
+
+    def batch(self, sample: Indices, x: Any, y: Any) -> Gradient:
+        """Return the mean of the sampled component Hessians times x - y."""
+        return self._applied(sample, x - y)
 
 
 class Opened:

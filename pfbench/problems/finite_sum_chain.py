@@ -21,7 +21,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import chain
-from pfbench.problems.base import FiniteSum, digest_of, point_of
+from pfbench.problems.base import FiniteSum, HessianOf, digest_of, point_of
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
 from pfbench.sets.whole import WholeSpace
@@ -149,9 +149,19 @@ class FiniteSumChain(FiniteSum):
         chain.add_differences(indices, self._slope * weights, x, y, self.length, self._inverse, g)
         return g
 
-    def hessian(self, s: Floats) -> "ChainHessian":
-        """Return all component Hessians at s."""
-        return ChainHessian(self, s)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return the tridiagonal Hessians of all blocks at s; 16 n K bytes."""
+        diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
+        chain.hessians(s, self.length, self._inverse, diagonals, offs)
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            indices, weights = weighted(self._everyone if sample is None else sample)
+            weights = self._slope * self._inverse * weights
+            g = np.zeros(self.d)
+            chain.add_hessian_products(indices, weights, diagonals, offs, u, g)
+            return g
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> "ChainTable":
         """Return a table with every component gradient at x."""
@@ -193,28 +203,6 @@ class FiniteSumChain(FiniteSum):
             ),
             ell=(L / root, "L_f"),
         )
-
-
-class ChainHessian:
-    """The tridiagonal Hessians of all blocks at one point; 16 n K bytes."""
-
-    def __init__(self, problem: FiniteSumChain, s: Floats) -> None:
-        self._problem = problem
-        n, K = problem.n, problem.length
-        self._diagonals, self._offs = np.empty((n, K)), np.empty((n, K - 1))
-        chain.hessians(s, K, problem._inverse, self._diagonals, self._offs)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, shape (n K,)."""
-        return self.batch(self._problem._everyone, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y, shape (n K,)."""
-        indices, weights = weighted(sample)
-        weights = self._problem._slope * self._problem._inverse * weights
-        g = np.zeros(self._problem.d)
-        chain.add_hessian_products(indices, weights, self._diagonals, self._offs, x - y, g)
-        return g
 
 
 class ChainTable:

@@ -20,7 +20,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, counted
 from pfbench.kernels import forms, linear
-from pfbench.problems.base import FiniteSum, digest_of
+from pfbench.problems.base import FiniteSum, HessianOf, digest_of
 from pfbench.problems.features import checked_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
@@ -247,9 +247,22 @@ class LinearModel(FiniteSum):
         linear.differences(self.loss.kind, self.data, self.alpha, *counted(sample), x, y, g)
         return g
 
-    def hessian(self, s: Floats) -> "LinearHessian":
-        """Return all component Hessians at s."""
-        return LinearHessian(self, s)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
+        curvature, q = np.empty(self.n), 1.0 + s * s
+        linear.curvatures(self.loss.kind, self.data, s, curvature)
+        regulariser, everyone = (
+            self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q),
+            np.arange(self.n),
+        )
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            g = np.asarray(regulariser * u)
+            given = counted(everyone if sample is None else sample)
+            linear.add_curvature_products(self.data, *given, curvature, u, g)
+            return g
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""
@@ -330,30 +343,6 @@ class LinearModel(FiniteSum):
     def _norms(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
         return [moment_norm(self._csr, self._row_squares**k / self.n) for k in range(3)]
-
-
-class LinearHessian:
-    """phi'' of every row and r'' of every coordinate at one point; 8 (n + d) bytes."""
-
-    def __init__(self, problem: LinearModel, s: Floats) -> None:
-        self._problem = problem
-        self._curvature = np.empty(problem.n)
-        linear.curvatures(problem.loss.kind, problem.data, s, self._curvature)
-        q = 1.0 + s * s
-        self._regulariser = problem.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
-        self._all = np.arange(problem.n)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, shape (d,)."""
-        return self.batch(self._all, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
-        u = x - y
-        g = np.asarray(self._regulariser * u)
-        given = self._problem.data, *counted(sample), self._curvature
-        linear.add_curvature_products(*given, u, g)
-        return g
 
 
 class LinearTable(SlopeTable):

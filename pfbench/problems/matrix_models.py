@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import digest_of, drawn, point_of
+from pfbench.problems.base import HessianOf, digest_of, drawn, point_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.sets.body import AnySet
 
@@ -111,9 +111,17 @@ class MatrixModel(OverMatrices):
         at_x, at_y = self.slopes(x), self.slopes(y)
         return self.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
 
-    def hessian(self, s: Floats) -> "MatrixHessian":
-        """Return all component Hessians at s."""
-        return MatrixHessian(self, s)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
+        view, curvatures = self.view(s), np.empty((self.n, self.width))
+        for part in self.parts(self.n):
+            curvatures[part] = self.curvatures_of(self.take(part), view)
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            along = self.view(u)
+            return self.mean_of(sample, lambda rows, at: self.bend(rows, curvatures[at], along))
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> "MatrixTable":
         """Return a table with every component gradient at x."""
@@ -202,32 +210,6 @@ def owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         array = array.copy()
         array.flags.writeable = False
     return array
-
-
-class MatrixHessian:
-    """phi'' of every row at one point, in `width` numbers a row: 8 n width bytes.
-
-    The width is the number of classes, or 1 for separate tasks.
-    """
-
-    def __init__(self, problem: MatrixModel, s: Floats) -> None:
-        self._problem = problem
-        view = problem.view(s)
-        self._curvatures = np.empty((problem.n, problem.width))
-        for part in problem.parts(problem.n):
-            self._curvatures[part] = problem.curvatures_of(problem.take(part), view)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, shape (d, m)."""
-        return self._applied(None, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y, shape (d, m)."""
-        return self._applied(sample, x, y)
-
-    def _applied(self, sample: Indices | None, x: Floats, y: Floats) -> Floats:
-        problem, at, view = self._problem, self._curvatures, self._problem.view(x - y)
-        return problem.mean_of(sample, lambda rows, numbers: problem.bend(rows, at[numbers], view))
 
 
 class MatrixTable:

@@ -24,7 +24,7 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
-from pfbench.problems.base import digest_of
+from pfbench.problems.base import HessianOf, digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
@@ -146,14 +146,17 @@ class MatrixRegression(OverMatrices):
 
         The gradients are affine: one pass over the rows with x - y does for both points.
         """
-        indices, weights = weighted(sample)
-        u = x - y
+        return self._bent(sample, x - y)
+
+    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+        """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
+        indices, weights = weighted(self.data.all if sample is None else sample)
         g = self.data.normal(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
 
-    def hessian(self, s: Floats) -> "RegressionHessian":
-        """Return all component Hessians, the same at every point."""
-        return RegressionHessian(self)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians, the same at every point; nothing is stored."""
+        return HessianOf(self._bent)
 
     def table(self, x: Floats) -> "RegressionTable":
         """Return a table with every component gradient at x."""
@@ -289,21 +292,6 @@ class MatrixRegression(OverMatrices):
     def rmse_truth(self, state: State) -> float:
         """Return the root mean square error of all entries against the underlying matrix."""
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
-
-
-class RegressionHessian:
-    """The component Hessians z z' - w I; nothing is stored."""
-
-    def __init__(self, problem: MatrixRegression) -> None:
-        self._problem = problem
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, shape (M, N)."""
-        return self._problem.difference(self._problem.data.all, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y, shape (M, N)."""
-        return self._problem.difference(sample, x, y)
 
 
 class RegressionTable(SlopeTable):

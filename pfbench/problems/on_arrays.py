@@ -9,7 +9,7 @@ of its task), f_i = phi_i(z). A loss is phi, phi' and phi'' of many z at once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,16 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.constants import Constants
-from pfbench.base.protocols import Backend, Measure, Table
+from pfbench.base.passing import passed_on
+from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
-from pfbench.problems.base import Opened, digest_of, drawn, point_of
+from pfbench.problems.base import Around, HessianOf, Opened, digest_of, drawn, point_of
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.body import AnySet
 from pfbench.sets.nuclear import NuclearBall
 
 _BLOCK_ENTRIES = 1 << 26
@@ -238,75 +237,39 @@ def loss_of(library: ArrayLibrary, problem: Dense) -> Loss:
 
 
 @dataclass(frozen=True, eq=False)
-class OnArrays(OverMatrices):
+class OnArrays(Around, OverMatrices):
     """A problem of ours whose sums are taken by an array library.
 
     Parameters
     ----------
-    problem
+    inner
         The problem; constants, set and measures are its own.
     library
         See `array_library`.
     """
 
-    problem: Dense
+    inner: Dense
     library: ArrayLibrary
 
     def __post_init__(self) -> None:
-        vars(self).update(name=self.problem.name, source=self.problem.source)
+        vars(self).update(name=self.inner.name, source=self.inner.source)
         _ = self.loss  # the data are there before the first call, and it is known that they fit
 
     # --- what the problem says --------------------------------------------------------------------
 
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return self.problem.n
-
-    @property
-    def set(self) -> AnySet:  # type: ignore[override]
-        """The feasible set."""
-        return self.problem.set
-
-    @property
-    def tolerance(self) -> float:  # type: ignore[override]
-        """See `OverMatrices`."""
-        return self.problem.tolerance
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(M, N)."""
-        return self.problem.shape
-
-    @property
-    def properties(self) -> frozenset[str]:
-        """What is known of f."""
-        return self.problem.properties
-
-    @property
-    def best_known(self) -> tuple[float, str] | None:
-        """The least known value of f, with where it comes from."""
-        return self.problem.best_known
+    tolerance = passed_on("inner", "tolerance")
 
     @cached_property
     def digest(self) -> str:
         """A hash of the data and of the library: it sums in another order."""
-        return digest_of((self.problem.digest, self.library.name))
-
-    def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
-        return self.problem.constants(start)
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures."""
-        return self.problem.measures()
+        return digest_of((self.inner.digest, self.library.name))
 
     # --- the function -----------------------------------------------------------------------------
 
     @cached_property
     def loss(self) -> Loss:
         """phi, and the data on the device."""
-        return loss_of(self.library, self.problem)
+        return loss_of(self.library, self.inner)
 
     def there(self, x: Floats) -> Any:
         """Return a point as the matrix that the components read, shape (d, columns)."""
@@ -318,7 +281,7 @@ class OnArrays(OverMatrices):
         for part in loss.parts(None, None):
             z = loss.of(loss.rows, part.numbers) @ there[:, part.columns]
             total += float(loss.xp.sum(loss.values(z, part)))
-        return total / self.n - 0.5 * loss.ridge * float(np.vdot(x, x))
+        return total / self.inner.n - 0.5 * loss.ridge * float(np.vdot(x, x))
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x."""
@@ -366,13 +329,25 @@ class OnArrays(OverMatrices):
         columns = [sums.get(at, zero) for at in range(0, loss.columns, width)]
         return self.library.back(xp.concat(columns, axis=1)).reshape(self.shape)
 
-    def hessian(self, s: Floats) -> "ArrayHessian":
-        """Return all component Hessians at s."""
-        return ArrayHessian(self, s)
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s: phi'' of every row in NumPy's memory, 8 n width."""
+        loss, curvatures = self.loss, self.numbers_of(s, self.loss.curvatures)
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            there = self.there(u)
+
+            def bent(rows: Any, part: Part) -> Any:
+                known = loss.library.floats(curvatures[part.numbers])
+                return loss.bend(known, rows @ there[:, part.columns])
+
+            g = self.mean_of(sample, bent)
+            return g - loss.ridge * u if loss.ridge else g
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> Table:
         """Return a table with every component gradient at x; of loss (8) by compiled loops."""
-        return self.problem.table(x) if self.loss.ridge else ArrayTable(self, x)
+        return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
 
     def numbers_of(self, x: Floats, read: Reads) -> Floats:
         """Return what is read of every component at x, shape (n, width), as NumPy's array.
@@ -395,33 +370,6 @@ class OnArrays(OverMatrices):
             return self
         minimiser = self.set.minimiser(rng, self.tolerance)
         return Opened(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
-
-
-class ArrayHessian:
-    """phi'' of every row at one point, in NumPy's memory: 8 n width bytes."""
-
-    def __init__(self, problem: OnArrays, s: Floats) -> None:
-        self._problem, self._loss = problem, problem.loss
-        self._curvatures = problem.numbers_of(s, problem.loss.curvatures)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y."""
-        return self._applied(None, x, y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y."""
-        return self._applied(sample, x, y)
-
-    def _applied(self, sample: Indices | None, x: Floats, y: Floats) -> Floats:
-        loss, u = self._loss, x - y
-        there = self._problem.there(u)
-
-        def bent(rows: Any, part: Part) -> Any:
-            curvatures = loss.library.floats(self._curvatures[part.numbers])
-            return loss.bend(curvatures, rows @ there[:, part.columns])
-
-        g = self._problem.mean_of(sample, bent)
-        return g - loss.ridge * u if loss.ridge else g
 
 
 class ArrayTable:

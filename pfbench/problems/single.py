@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, drawn
+from pfbench.problems.base import FiniteSum, HessianOf, drawn
 
 Operator = Callable[[Floats], Floats]
 """A symmetric matrix as the function that multiplies a vector by it."""
@@ -26,22 +26,13 @@ class SingleComponent(FiniteSum):
     def curvature(self, s: Floats) -> Operator:
         """Return the Hessian at s as an operator."""
 
-    def hessian(self, s: Floats) -> "SingleHessian":
+    def hessian(self, s: Floats) -> HessianOf:
         """Return the Hessian at s."""
-        return SingleHessian(self.curvature(s))
+        operator = self.curvature(s)
 
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            if sample is not None:
+                drawn(sample, 1)
+            return operator(u)
 
-class SingleHessian:
-    """The Hessian of the only component at one point."""
-
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the Hessian times x - y, shape (d,)."""
-        return self._operator(x - y)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the Hessian times x - y, shape (d,)."""
-        drawn(sample, 1)
-        return self._operator(x - y)
+        return HessianOf(applied)

@@ -8,13 +8,13 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Measure
-from pfbench.problems.base import FiniteSum, digest_of
+from pfbench.base.protocols import Backend, Measure
+from pfbench.problems.base import Around, FiniteSum, digest_of
 from pfbench.problems.normed import OF_NORMS, lacking_norms, of_norm
 from pfbench.sets.norms import NormBall
 
 
-class Normed(FiniteSum):
+class Normed(Around):
     """Another problem with a norm.
 
     Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
@@ -47,37 +47,11 @@ class Normed(FiniteSum):
                 f"{problem.shape}: make them equal."
             )
         given: Any = {"name": problem.name, "inner": problem, "norm": norm}
-        for verb in ("value", "batch", "difference", "component", "hessian", "table", "prox"):
+        for verb in ("batch", "difference", "component", "hessian", "table", "prox"):
             given[verb] = getattr(problem, verb)
         vars(self).update(given)
 
-    inner: FiniteSum
     norm: NormBall
-
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return self.inner.n
-
-    @property
-    def set(self) -> FeasibleSet:
-        """The set of the problem itself."""
-        return self.inner.set
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a point."""
-        return self.inner.shape
-
-    @property
-    def properties(self) -> frozenset[str]:
-        """What is known of f."""
-        return self.inner.properties
-
-    @property
-    def best_known(self) -> tuple[float, str] | None:
-        """See `FiniteSum`."""
-        return self.inner.best_known
 
     @property
     def digest(self) -> str:
@@ -95,18 +69,6 @@ class Normed(FiniteSum):
         }
         return lacking | lacking_norms(self)
 
-    def start(self) -> Any:
-        """Return a fresh copy of the start point."""
-        return self.inner.start()
-
-    def value(self, x: Any) -> float:
-        """Return f(x)."""
-        return self.inner.value(x)
-
-    def gradient(self, x: Any) -> Gradient:
-        """Return the gradient at x."""
-        return self.inner.gradient(x)
-
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers a run: beside a set, what the problem opens; else itself."""
         return self.inner.open(rng) if self.bounded else self
@@ -117,7 +79,7 @@ class Normed(FiniteSum):
 
     def constants(self, start: Any) -> Constants:
         """Return the constants of the problem, and those of the norm."""
-        known = self.inner.constants(start)
+        known: Constants = self.inner.constants(start)
         added = of_norm(self.norm, known.L_f, self.inner.smoothness_in(self.norm))
         words = {**known.derivations, **{name: says for name, (_, says) in added.items()}}
         numbers: dict[str, Any] = {name: number for name, (number, _) in added.items()}

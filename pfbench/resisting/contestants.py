@@ -17,7 +17,7 @@ from pfbench.base import user_code
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Asked
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -158,10 +158,9 @@ def _again(selector: str) -> Algorithm:
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
         return _made(parsed)
-    if parsed.name not in ALGORITHMS:
-        raise unknown("algorithm", parsed.name, ALGORITHMS)
+    method = named("algorithm", parsed.name, ALGORITHMS)
     try:
-        return ALGORITHMS[parsed.name](**parsed.parameters)
+        return method(**parsed.parameters)
     except TypeError as error:
         raise InputError(f"{parsed.name} cannot be made: {error}.") from error
 

@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import Refused
-
-Floats = npt.NDArray[np.float64]
 
 INSIDE = 1e-12
 """A point is inside a span if at most this part of its norm lies outside."""

@@ -22,8 +22,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Diverged, InputError
@@ -39,8 +39,6 @@ from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import INSIDE, Exchange, gap
 from pfbench.resisting.transcript import Recorder, Transcript, fingerprint
-
-Floats = npt.NDArray[np.float64]
 
 _REMEMBERED = 8
 """So many of the last points keep their coordinates: a yielded point is asked right afterwards."""

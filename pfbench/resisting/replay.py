@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
@@ -22,8 +22,6 @@ from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import Basis, Exchange, gap
 from pfbench.resisting.oracle import Answering, converse
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
-
-Floats = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-9
 """Largest relative error in (i) and (ii), and largest distance from the span in (14)."""

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
 from pfbench.base.files import storing, whole
-
-Floats = npt.NDArray[np.float64]
 
 KINDS = ("gradient", "value", "lo", "prox", "yield")
 """What an event is: four oracles, and a point that the algorithm yields (or starts from)."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Diverged
-from pfbench.sets.body import gradient, is_point, projectable
+from pfbench.sets.body import gradient, projectable
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, winner
@@ -46,10 +46,6 @@ class L1Ball(VectorSet, NormBall):
         if size.sum() <= self.radius:
             return y.copy()
         return np.copysign(project_simplex(size, self.radius), y)
-
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the l1 norm is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
@@ -97,10 +93,6 @@ class L2Ball(VectorSet, NormBall):
         length = largest * norm(y / largest)
         return y.copy() if length <= self.radius else self.lo(-y)
 
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the Euclidean norm is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
-
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniform point of the sphere."""
         return self.lo(rng.standard_normal(self.d))
@@ -145,10 +137,6 @@ class LinfBall(VectorSet, NormBall):
     def project(self, y: Floats) -> Floats:
         """Return y with its entries cut to the interval."""
         return np.clip(projectable(y, self.shape), -self.radius, self.radius)
-
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether every entry is at most ``radius (1 + tolerance)`` in modulus."""
-        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""

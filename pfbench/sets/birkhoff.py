@@ -52,11 +52,6 @@ class Birkhoff(Body):
         """Return the matrix of a perfect matching of least cost g, shape (m, m); O(m^3).
 
         Ties are resolved in the same way each time (for g = 0, by the identity).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         scaled, _ = normalised(gradient(g, self.shape))
         return self._vertex(scipy.optimize.linear_sum_assignment(scaled)[1])

@@ -162,7 +162,13 @@ class Body(Described, ABC):
 
     @abstractmethod
     def lo(self, g: Any) -> Any:
-        """Return a vertex that minimises <g, v>."""
+        """Return a vertex that minimises <g, v>.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return the minimum of <g, v> over the set, exact to rounding, twice.
@@ -176,7 +182,15 @@ class Body(Described, ABC):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Refuse: there is no closed form."""
+        """Return the nearest point; refuse where there is no closed form, as here.
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        Refused
+            If there is no closed form, or it would form too large a matrix.
+        """
         raise Refused(
             f"there is no closed form of the projection onto the set {self.name}: use a "
             "projection-free method on this problem."
@@ -225,11 +239,6 @@ class GreedyBody(VectorBody):
         """Return the greedy vertex along increasing g, shape (d,); O(d log d) and its own work.
 
         Ties in g go to the lowest index.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         return self._greedy(np.argsort(gradient(g, self.shape), kind="stable"))
 

@@ -64,23 +64,11 @@ class Box(VectorBody):
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return lower where g is positive, else upper, so that it is a vertex; O(d).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return lower where g is positive, else upper, so that it is a vertex; O(d)."""
         return np.where(gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
-        """Return y with its entries cut to the bounds; O(d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        """
+        """Return y with its entries cut to the bounds; O(d)."""
         return np.clip(projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -142,11 +130,6 @@ class KSparse(VectorSet):
         """Return radius against the signs of the k entries of g that are largest in modulus; O(d).
 
         Ties go to the lowest index; where a chosen entry of g is 0 the vertex has +radius.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         size = np.abs(gradient(g, self.shape))
         threshold = np.partition(size, self.d - self.k)[self.d - self.k]
@@ -159,11 +142,6 @@ class KSparse(VectorSet):
         """Return the nearest point: moduli are lowered by one amount, then cut to [0, radius].
 
         Exact up to rounding, by a binary search among the breakpoints; O(d log d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
         """
         size = np.abs(projectable(y, self.shape))
         if np.clip(size, 0.0, self.radius).sum() <= self.k * self.radius:

@@ -152,11 +152,6 @@ class UnitFlow(VectorBody):
         """Return the incidence vector of a path of least cost g, shape (E,); O(E).
 
         Ties go to the lowest edge at each node, from the origin on.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         return self._along(self._cheapest(normalised(gradient(g, self.shape))[0]))
 

@@ -109,11 +109,6 @@ class GroupLasso(VectorSet):
         """Return -radius g_j/|g_j| on the group j of largest norm, 0 elsewhere; O(d).
 
         Ties go to the lowest group; for g = 0 it is radius at the first entry of group 0.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         largest = float(np.abs(gradient(g, self.shape)).max())
         if largest == 0.0:
@@ -125,13 +120,7 @@ class GroupLasso(VectorSet):
         return np.where(self._labels == best, factor * scaled, 0.0)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return minus radius times the largest norm of a group of g, twice; O(d).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return minus radius times the largest norm of a group of g, twice; O(d)."""
         norms = group_norms(gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())
         return value, value
@@ -140,11 +129,6 @@ class GroupLasso(VectorSet):
         """Return the nearest point: the vector of norms is projected onto the l1 ball.
 
         Exact up to rounding; O(d log d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
         """
         y = projectable(y, self.shape)
         if float(np.abs(y).max()) > _HUGE:

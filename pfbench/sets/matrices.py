@@ -1,10 +1,9 @@
 """Balls of norms of matrices beside the nuclear one: spectral norm, norms of rows or columns."""
 
 import math
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import scipy
@@ -29,6 +28,7 @@ class MatrixBall(Body):
     """
 
     points: ClassVar[str] = "matrices"
+    has_projection: ClassVar[bool] = True
 
     size: tuple[int, int]
     radius: float = parameter(1.0, "size of the set, positive")
@@ -59,14 +59,10 @@ class MatrixBall(Body):
             x = x.matrix()
         return is_point(x, self.shape) and self._holds(x, tolerance)
 
-    @property
-    def has_projection(self) -> bool:
-        """Whether `project` answers: it does."""
-        return True
+    if TYPE_CHECKING:  # of each ball, or of its norm
 
-    @abstractmethod
-    def _holds(self, x: Floats, tolerance: float) -> bool:
-        """Return whether a finite matrix is in the ball, up to a relative tolerance."""
+        def _holds(self, x: Floats, tolerance: float) -> bool:
+            """Return whether a finite matrix is in the ball, up to a relative tolerance."""
 
     def start(self) -> Floats:
         """Return the zero matrix, shape (M, N)."""
@@ -97,18 +93,10 @@ class SpectralBall(MatrixBall, NormBall):
         largest = float(scipy.linalg.svdvals(scaled, check_finite=False)[0])
         return float(np.ldexp(largest, exponent))
 
-    def _holds(self, x: Floats, tolerance: float) -> bool:
-        return self.norm(x) <= self.radius * (1.0 + tolerance)
-
     def lo(self, g: Any) -> Floats:
         """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
 
         Where g has not full rank, the SVD completes U and V, so that it is a vertex.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         u, vt = _singular(normalised(gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
@@ -120,26 +108,14 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u[:, kept] @ vt[kept]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the nuclear norm of g, twice.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return minus radius times the nuclear norm of g, twice."""
         scaled, exponent = normalised(gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: its singular values are cut at radius.
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        """
+        """Return the nearest matrix of the ball: its singular values are cut at radius."""
         y = projectable(y, self.shape)
         scaled, exponent = normalised(y)
         u, s, vt = _singular(scaled)
@@ -178,33 +154,15 @@ class RowBall(MatrixBall):
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN)."""
         return self._upright(self._flat.lo(self._laid(gradient(g, self.shape))))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the largest norm of a row of g, twice.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return minus radius times the largest norm of a row of g, twice."""
         return self._flat.minimum(self._laid(gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: the vector of the rows' norms is projected.
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        """
+        """Return the nearest matrix of the ball: the vector of the rows' norms is projected."""
         return self._upright(self._flat.project(self._laid(projectable(y, self.shape))))
 
     def _holds(self, x: Floats, tolerance: float) -> bool:
@@ -256,17 +214,8 @@ class MaxRowBall(MatrixBall, NormBall):
         """Return the largest norm of a row."""
         return float(self._units(x)[1].max())
 
-    def _holds(self, x: Floats, tolerance: float) -> bool:
-        return self.norm(x) <= self.radius * (1.0 + tolerance)
-
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN)."""
         units, lengths = self._units(gradient(g, self.shape))
         first = np.zeros(self.shape)
         first[(slice(None), 0) if self._along else 0] = -1.0
@@ -277,24 +226,12 @@ class MaxRowBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * self._units(gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus radius times the sum of the norms of the rows of g, twice.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return minus radius times the sum of the norms of the rows of g, twice."""
         value = -self.radius * float(self._units(gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: rows that are too long are cut.
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        """
+        """Return the nearest matrix of the ball: rows that are too long are cut."""
         y = projectable(y, self.shape)
         units, lengths = self._units(y)
         return np.where(lengths > self.radius, self.radius * units, y)

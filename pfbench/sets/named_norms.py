@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.parameters import check_known, declared
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
@@ -25,8 +25,8 @@ _MATRICES: Mapping[str, type[Any]] = MappingProxyType(
     {cls.name: cls for cls in (OrthogonalisedBall, NuclearBall, MaxRowBall, MaxColumnBall)}
 )
 
-NORMS: tuple[str, ...] = (*_ENTRIES, *_MATRICES)
-"""The names of all norms."""
+NORMS: Mapping[str, type[Any]] = MappingProxyType({**_ENTRIES, **_MATRICES})
+"""The balls of all norms by name."""
 
 
 def norm_ball(text: str, shape: Shape) -> NormBall:
@@ -41,9 +41,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         vectors.
     """
     asked = Selector.parse(text)
-    if asked.name not in NORMS:
-        raise unknown("norm", asked.name, NORMS)
-    cls = {**_ENTRIES, **_MATRICES}[asked.name]
+    cls = named("norm", asked.name, NORMS)
     check_known(f"the norm {asked.name}", asked.parameters, declared(cls))
     if asked.name in _ENTRIES:
         ball: NormBall = cls(math.prod(shape), **asked.parameters)

@@ -18,6 +18,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
+from pfbench.base.passing import passed_on
 from pfbench.sets.body import Body, gradient, is_point, projectable
 
 
@@ -54,6 +55,18 @@ class NormBall(Body):
     def norm(self, x: Floats) -> float:
         """Return |x|."""
 
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the norm is at most ``radius (1 + tolerance)``."""
+        return is_point(x, self.shape) and self._holds(x, tolerance)
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        """Return whether a finite array is in the ball, up to a relative tolerance."""
+        return self.norm(x) <= self.radius * (1.0 + tolerance)
+
+    def start(self) -> Floats:
+        """Return 0."""
+        return np.zeros(self.shape)
+
     @property
     def kinds(self) -> frozenset[str]:
         """The names of the norms that it is one of: a product has those of all its blocks."""
@@ -72,12 +85,7 @@ class NormBall(Body):
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it free.
 
         So of g = 0, of an entry, row or column that is 0, and of singular directions without a
-        singular value: sgn(0) = 0.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
+        singular value: sgn(0) = 0. Raises `Diverged` as `lo` does.
         """
         if not gradient(g, self.shape).any():
             return np.zeros(self.shape)
@@ -121,30 +129,8 @@ class Entrywise(NormBall):
         """(M, N)."""
         return self.size
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """That of the ball of vectors."""
-        return self.ball.name
-
-    @property
-    def radius(self) -> float:
-        """That of the ball of vectors; so with the other numbers."""
-        return self.ball.radius
-
-    @property
-    def zeta(self) -> float:
-        """See `NormBall.zeta`."""
-        return self.ball.zeta
-
-    @property
-    def omega(self) -> float:
-        """See `NormBall.omega`."""
-        return self.ball.omega
-
-    @property
-    def diameter(self) -> float:
-        """Exact, that of the ball of vectors."""
-        return self.ball.diameter
+    name, radius, zeta, omega = passed_on("ball", "name", "radius", "zeta", "omega")
+    diameter = passed_on("ball", "diameter")
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""
@@ -173,10 +159,6 @@ class Entrywise(NormBall):
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """See `Body.random_vertex`."""
         return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
-
-    def start(self) -> Floats:
-        """Return 0."""
-        return np.zeros(self.shape)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -288,7 +270,3 @@ class Product(NormBall):
         """Return a random vertex of each ball."""
         found = (ball.random_vertex(rng) for ball in self.balls)
         return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
-
-    def start(self) -> Floats:
-        """Return 0."""
-        return np.zeros(self.shape)

@@ -58,7 +58,7 @@ class NuclearBall(MatrixBall, NormBall):
         return _spectral_norm(g)
 
     @property
-    def has_projection(self) -> bool:
+    def has_projection(self) -> bool:  # type: ignore[override]
         """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
@@ -149,9 +149,6 @@ class NuclearBall(MatrixBall, NormBall):
         else:
             return super().contains(x, tolerance)
         return norm <= self.radius * (1.0 + tolerance)
-
-    def _holds(self, x: Floats, tolerance: float) -> bool:
-        return self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator, pattern: Pattern | None = None) -> RankOne:
         """Return radius times the outer product of two uniform unit vectors."""

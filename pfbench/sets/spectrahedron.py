@@ -58,13 +58,7 @@ class Spectrahedron(Body):
         return self.radius
 
     def lo(self, g: Any) -> RankOne:
-        """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
+        """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3)."""
         u = _bottom(_symmetric(normalised(gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
@@ -75,11 +69,6 @@ class Spectrahedron(Body):
         of g - mu I that runs to its end, with a margin for its rounding errors: S. Rump,
         "Verification of positive definiteness" (BIT 46, 2006). The width is of the order
         d^2 2^-53 times the norm of g.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
         """
         scaled, exponent = normalised(gradient(g, self.shape))
         S = _symmetric(scaled)
@@ -98,11 +87,6 @@ class Spectrahedron(Body):
         """Return the nearest point, shape (d, d): its eigenvalues are projected onto the simplex.
 
         O(d^3).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
         """
         values, vectors = scipy.linalg.eigh(
             _symmetric(projectable(y, self.shape)), check_finite=False

@@ -208,11 +208,6 @@ class Permutahedron(GreedyBody):
         """Return the nearest point, by isotonic regression of y minus the entries, both sorted.
 
         Exact up to rounding; O(d log d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
         """
         order = np.argsort(-projectable(y, self.shape), kind="stable")
         descending = y[order]

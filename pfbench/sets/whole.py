@@ -52,7 +52,6 @@ class WholeMatrices(_Whole, MatrixBall):
     """All M x N matrices; `radius` plays no role."""
 
     points: ClassVar[str] = "matrices"
-    has_projection: ClassVar[bool] = True
     largest_norm: ClassVar[float] = math.inf
 
     def _holds(self, x: Floats, tolerance: float) -> bool:

@@ -5,9 +5,10 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 `contrast`, problems on which claims bind in `instruments`.
 """
 
+from pfbench.base.arrays import Floats
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.evidence import Evidence
 from pfbench.verification.followed import Step
 from pfbench.verification.instances import Instance, instance
 from pfbench.verification.subject import Broken, Raised, Subject, Unfit, Untestable

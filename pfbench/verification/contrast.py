@@ -7,11 +7,11 @@ from typing import Self
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
 from pfbench.measures.common import fw_gap
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.evidence import Floats
 
 ROUNDING = 1e-9
 """How far rounding alone may lift the ratio of a measured number to its bound above 1."""

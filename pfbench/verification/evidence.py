@@ -4,12 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from pfbench.verification.statistics import Decision
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

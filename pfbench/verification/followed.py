@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.state import Point, State
-from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.subject import Raised, Untestable
 

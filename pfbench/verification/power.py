@@ -6,14 +6,14 @@ does is not. Factors are tried by bisection, each with a few seeds; found is one
 call violated.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.verification.claim import Claim, Mutant
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.session import Session
@@ -133,11 +133,7 @@ class _Misjudged(Changed):
             return found
         if name == "table":
             return lambda x: _Misjudged(found(x), self._factor, "difference")
-        return _times(found, self._factor)
-
-
-def _times(asked: Callable[..., Gradient], factor: float) -> Callable[..., Gradient]:
-    return lambda *given: factor * asked(*given)
+        return lambda *given: self._factor * found(*given)
 
 
 # --- the search -----------------------------------------------------------------------------------
@@ -182,11 +178,13 @@ class Search:
 
     @property
     def told(self) -> str:
-        """The least factor in words, with the checks that were lost."""
+        """The least factor in words, with the trials that ended without a verdict."""
         least = "-" if self.least is None else f"{self.least:g}"
         if not self.asked and self.high > 0:
             return "not asked" if self.least is None else f"at most {least}"
-        return f"{least} ({self.lost} lost)" if self.lost else least
+        if not self.lost:
+            return least
+        return f"{least} ({self.lost} {'trial' if self.lost == 1 else 'trials'} without a verdict)"
 
     @property
     def position(self) -> int:

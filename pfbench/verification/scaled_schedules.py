@@ -42,6 +42,7 @@ USUAL = tuple(
         M=1.2,
         sigma_hat=0.3,
         ell=0.8,
+        derivations={},  # claims are sent to other processes, which a read-only mapping is not
     )
     for n in (20, 700, 50_000)
 )

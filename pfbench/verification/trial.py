@@ -13,7 +13,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles, offering
@@ -306,9 +306,7 @@ def method_of(claim: Claim) -> Any:
     if not found:
         raise Untestable("it is about no algorithm: name one in the claim")
     if isinstance(found, str):
-        if found not in ALGORITHMS:
-            raise unknown("algorithm", found, ALGORITHMS)
-        return ALGORITHMS[found]
+        return named("algorithm", found, ALGORITHMS)
     if not callable(getattr(found, "run", None)):
         raise InputError(
             f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "

@@ -11,7 +11,6 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.extremes import at_extremes, scaled
 from pfbench.verification import Claim, Evidence, Floats, Instance, instance
@@ -35,6 +34,7 @@ from pfbench.verification.laws import (
     steps_as_its_source,
 )
 from pfbench.verification.laws.method import Parameters
+from pfbench.verification.scaled_schedules import USUAL
 
 BALL = instance(on_ball)
 SPACE = instance(on_space)
@@ -50,23 +50,7 @@ TWO = instance(on_space, n=2)
 """Where methods are followed: draws of three components are enumerated; with one only the output's
 draw is left; seven is divided by no batch here."""
 
-CONSTANTS = tuple(
-    Constants(
-        n=n,
-        D=2.0,
-        L_f=2.5,
-        L_ms=3.0,
-        L_max=4.0,
-        L2_ms=0.7,
-        sigma2=1.1,
-        delta=5.0,
-        M=1.2,
-        ell=0.8,
-        sigma_hat=0.3,
-        derivations={},  # claims are sent to other processes, which a read-only mapping is not
-    )
-    for n in (20, 700, 50_000)
-)
+CONSTANTS = USUAL
 """Constants for which schedules are compared, L_f < L_ms < L_max, with n that are no powers.
 
 With epsilon from 0.4 to 0.002 both regimes of the curvature-aided estimators come up."""

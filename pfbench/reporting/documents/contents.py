@@ -189,13 +189,15 @@ class Contents:
 
 def contents(report: Report, command: str, commit: str | None, made: datetime) -> Contents:
     """Return everything that a report says."""
+    # Only the command line imports the front door; by now it is loaded in any case.
+    version = str(sys.modules[__name__.partition(".")[0]].__version__)
     return Contents(
         spec=report.spec,
         parts=tuple(_part(report.spec, results, report.mine) for results in report.results),
         environments=report.environments,
         command=visible(command),
         commit=commit or "unknown (not a git checkout)",
-        version=_version(),
+        version=version,
         made=made,
         theory=report.theory or Theory(),
     )
@@ -248,11 +250,6 @@ def machine() -> str:
         line = next(line for line in lines if line.startswith("model name"))
         model = line.partition(":")[2].strip()
     return f"{model}, {counted(os.cpu_count() or 1, 'logical processor')}"
-
-
-def _version() -> str:
-    # Only the command line imports the front door; by now it is loaded in any case.
-    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 def _is_interval(results: Results, measure: str) -> bool:

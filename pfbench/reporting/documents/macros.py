@@ -8,7 +8,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison, Scored
 from pfbench.reporting.latex import latex_text
-from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.results import Group, Panel
 from pfbench.reporting.tables import calls
 from pfbench.reporting.words import significant, whole
 
@@ -33,10 +33,11 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
     lines, taken = [HEAD], set[str]()
     for compared in studies:
         results = compared[0].results
+        several = len(results.panels) > 1
         for number, panel in enumerate(results.panels):
             for at, group in enumerate(panel.groups):
                 lines.append(f"% {_about(panel, group)}\n")
-                begin = [results.study.key, *_distinct(results, panel), group.label]
+                begin = [results.study.key, *[panel.title] * several, group.label]
                 scored = [one.panels[number].scored[at] for one in compared]
                 for words, text in [*_results(compared, scored), *_counts(group)]:
                     name = _free(macro_name([*begin, *words]), taken)
@@ -47,10 +48,6 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
 def _about(panel: Panel, group: Group) -> str:
     keys = " ".join(dict.fromkeys(group.keys)) or "not stored"
     return visible(f"{group.label}, {panel.title}: {keys}")
-
-
-def _distinct(results: Results, panel: Panel) -> list[str]:
-    return [panel.title] if len(results.panels) > 1 else []
 
 
 def _results(

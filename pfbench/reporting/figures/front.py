@@ -4,7 +4,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from pfbench.reporting.figures.reached import frame
+from pfbench.reporting.figures.reached import decades, frame
 from pfbench.reporting.figures.style import style
 from pfbench.reporting.figures.svg import COLUMN, Drawing, Width, add_legend, begun, short
 from pfbench.reporting.findings.front import Front
@@ -56,9 +56,8 @@ def profile(front: Front) -> Profile:
     shown = front.shown
     grey = [line(label, None) for label in steps if label not in shown]
     coloured = [line(label, number) for number, label in enumerate(shown)]
-    ticks = [(at(tick), short(tick)) for tick in _ticks(low, high)]
-    axis = AXES.get(str(front.price).lower(), str(front.price))
-    return Profile([*grey, *reversed(coloured)], ticks, f"expected {axis}")
+    ticks = [(at(tick), short(tick)) for tick in decades(low, high)]
+    return Profile([*grey, *reversed(coloured)], ticks, _axis(front))
 
 
 def drawn(front: Front, width: Width = COLUMN) -> Drawing:
@@ -84,18 +83,17 @@ def _drawn(front: Front, width: Width) -> "Canvas":
             dashes=(1, 0) if number is None else look.dash or (1, 0),
             linewidth=0.5 if number is None else 2.2 if label in front.mine else 1.1,
         )
-    frame(axes, low, high, f"expected {AXES.get(str(front.price).lower(), str(front.price))}")
+    frame(axes, low, high, _axis(front))
     axes.set_ylabel("share of pairs reached")
     add_legend(canvas, front.shown, front.shown, width, markers=False)
     return canvas
+
+
+def _axis(front: Front) -> str:
+    return f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
 
 
 def _ends(steps: dict[str, list[float]]) -> tuple[float, float]:
     known = [calls for of in steps.values() for calls in of]
     low, high = (min(known), max(known)) if known else (1.0, 10.0)
     return 0.8 * low, max(high, 2.0 * low) / 0.8
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    return [10.0**power for power in range(first, last + 1)]

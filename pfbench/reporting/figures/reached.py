@@ -153,9 +153,15 @@ def frame(axes: "Axes", low: float, high: float, title: str) -> None:
     axes.grid(axis="y")
     axes.set_xlabel(title)
     axes.minorticks_off()
-    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    ticks = [10.0**power for power in range(first, last + 1)]
+    ticks = decades(low, high)
     if len(ticks) < 2:
-        ticks = [digit * 10.0**p for p in range(first - 1, last + 1) for digit in (1, 2, 5)]
+        powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
+        ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
     ticks = [tick for tick in ticks if low <= tick <= high]
     axes.set_xticks(ticks, [short(tick) for tick in ticks])
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Return the powers of ten between two numbers."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    return [10.0**power for power in range(first, last + 1)]

@@ -102,11 +102,6 @@ def svg(drawing: Drawing) -> bytes:
     return _shortened(_saved(drawing, "svg")["svg"])
 
 
-def pdf(drawing: Drawing) -> bytes:
-    """Return a figure as PDF."""
-    return _saved(drawing, "pdf")["pdf"]
-
-
 def both(drawing: Drawing) -> tuple[bytes, bytes]:
     """Return a figure as SVG and as PDF, drawn once."""
     found = _saved(drawing, "svg", "pdf")

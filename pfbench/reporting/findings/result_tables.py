@@ -86,10 +86,11 @@ def results_table(
             rows.append(_row(compared, at, places[scored.group.label], shown))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {inside(measure)}" for measure in shown]
+    limited = any(one.limits for one in comparison.panels)
     return Table(
         f"{study.title}: {comparison.price} to each target"
         if targets
-        else f"{study.title}: last values{' at equal counts' if _limited(comparison) else ''}",
+        else f"{study.title}: last values{' at equal counts' if limited else ''}",
         _note(comparison, last),
         (comparison.results.head, "algorithm", "place", *targets, *measures),
         rows,
@@ -123,10 +124,6 @@ def _too_few(comparison: Comparison) -> str:
     return too_few(
         len(comparison.results.study.seeds), pairs, "tell no two methods apart in a table of"
     )
-
-
-def _limited(comparison: Comparison) -> bool:
-    return any(one.limits for one in comparison.panels)
 
 
 def _where(comparison: Comparison) -> str:

@@ -10,7 +10,6 @@ import numpy as np
 from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import Sample, final, first, leaders, middle, nothing_varies
-from pfbench.reporting.statistics.curves import Array
 from pfbench.reporting.tables import Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run
@@ -129,8 +128,13 @@ def medians(results: Results) -> Table:
     study, results = results.study, all_at_equal_counts(results)
     where = list(product(study.measures, results.panels))
     runs = [[_runs(panel, label) for label in study.labels] for _, panel in where]
+
+    def sample(some: Sequence[Run], measure: str) -> Sample:
+        lasts = np.array([run.last(measure) for run in some], dtype=float)
+        return Sample(lasts, bool(some) and nothing_varies(some))
+
     samples = [
-        [Sample(_lasts(some, measure), bool(some) and nothing_varies(some)) for some in row]
+        [sample(some, measure) for some in row]
         for (measure, _), row in zip(where, runs, strict=True)
     ]
     leading = leaders(samples, [[middle(one.values) for one in row] for row in samples])
@@ -179,10 +183,6 @@ def extents(results: Results) -> Table:
         ("measure", results.head, *study.labels),
         rows,
     )
-
-
-def _lasts(runs: Sequence[Run], measure: str) -> Array:
-    return np.array([run.last(measure) for run in runs], dtype=float)
 
 
 def _runs(panel: Panel, label: str) -> tuple[Run, ...]:

@@ -30,42 +30,17 @@ def solve(
 
     Parameters
     ----------
-    problem
-        From `pfbench.problem`, or an object with the same interface.
-    algorithm
-        From `pfbench.algorithm`, or an algorithm with its parameters.
-    seed
-        Seed of the algorithm, at least 0; the problem's data have a seed of their own.
-    budget
-        Most oracle calls; the run stops before the call that would exceed it.
-    stop
-        Target at which the run stops; it is looked at in every recorded row.
-    time_limit
-        Seconds, on the clock that stands still during measures and compilation.
-    measures
-        Names, or functions of (problem, state) by name, to record in the trace. A function is
-        called once for each row, so that it can also tell how far the run has come.
-    every
-        Record a row each `every` iterations (and the first and the last).
-    start
-        Start point in the set; the problem's own if not given.
+    problem, algorithm, seed, budget, stop, time_limit, measures, every, start
+        As `pfbench.solve` takes them, once names, texts and classes have become objects.
     isolated
         Run the method in a process of its own, which has nothing of the problem: each call is a
         message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
         one to six milliseconds. The algorithm must be one that another process can import.
 
-    Returns
-    -------
-    Run
-        However the run ended: see its status.
-
     Raises
     ------
-    InputError
-        If an argument is out of range, a name is unknown, or nothing would ever end the run.
-    Refused
-        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
-        is not known to meet what the theorem of its schedule assumes.
+    InputError, Refused
+        As `pfbench.solve`.
     """
     integer("seed", seed, least=0)
     integer("every", every, least=1)

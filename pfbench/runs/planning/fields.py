@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pfbench.base.checks import choice, file_name, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError, Noting
-from pfbench.base.names import unknown
+from pfbench.base.names import check_names, unknown
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import title_of, written
 from pfbench.runs.planning.plan import check_number
@@ -191,9 +191,7 @@ def every(field: str, value: Any) -> str:
 def budget(field: str, value: Any) -> str:
     """Return a budget as one text, with names in braces."""
     if isinstance(value, Mapping):
-        for of in value:
-            if of not in COUNTED:
-                raise unknown(f"field of {field}", of, COUNTED)
+        check_names(f"field of {field}", value, COUNTED)
         return ",".join(f"{of}={limit}" for of, limit in value.items())
     if not isinstance(value, str):
         raise InputError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from pfbench.base.checks import real
 from pfbench.base.errors import InputError, Noting
-from pfbench.base.names import unknown
+from pfbench.base.names import check_names
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.published import Ordering, Unit
@@ -74,15 +74,11 @@ def check_forms(where: str, study: Study) -> None:
     """
     known = _labels(study)
     for name, labels in study.forms.items():
-        for label in labels:
-            if label not in known:
-                raise unknown(f"algorithm in {where}: forms.{name}", label, known)
+        check_names(f"algorithm in {where}: forms.{name}", labels, known)
         if name in known and name not in labels:
             raise InputError(f"{where}: forms.{name} has the name of another algorithm: rename it.")
     for unit in study.units:
-        for label in unit.otherwise:
-            if label not in known:
-                raise unknown(f"algorithm in {where}: unit {unit.name!r}", label, known)
+        check_names(f"algorithm in {where}: unit {unit.name!r}", unit.otherwise, known)
         for label in known:
             for setting in study.settings:
                 study.charged(unit, label, setting.values)
@@ -115,9 +111,7 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
         ("setting", ordering.settings, titles),
         ("measure", [ordering.measure] if ordering.measure else [], _measures(study)),
     ):
-        for name in given:
-            if name not in known:
-                raise unknown(f"{thing} in {where}", name, known)
+        check_names(f"{thing} in {where}", given, known)
     own = study.stop.measure if study.stop else study.measures[0]
     return replace(ordering, measure=ordering.measure or own)
 
@@ -128,9 +122,7 @@ def _measures(study: Study) -> list[str]:
 
 
 def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
-    for name in table:
-        if name not in FIELDS:
-            raise unknown(f"field of {where}", name, FIELDS)
+    check_names(f"field of {where}", table, FIELDS)
     for name in ("source", "order"):
         if name not in table:
             raise InputError(f"{where}: the field {name} is missing.")
@@ -149,9 +141,7 @@ def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
 
 
 def _unit(where: str, table: Mapping[str, Any]) -> Unit:
-    for name in table:
-        if name not in OF_UNIT:
-            raise unknown(f"field of {where}", name, OF_UNIT)
+    check_names(f"field of {where}", table, OF_UNIT)
     for name in ("name", "weights"):
         if name not in table:
             raise InputError(f"{where}: the field {name} is missing.")

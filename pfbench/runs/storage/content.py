@@ -86,7 +86,7 @@ def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
     Damaged
         If the bytes are not those of this entry, or not whole.
     """
-    return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
+    return entry_of(key, *unpacked(data)) if kind == "run" else _parse_row(kind, key, data)
 
 
 def header_of(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
@@ -133,10 +133,6 @@ def _is_deep(data: bytes) -> bool:
     brackets = _TEXT.sub(b"", _ESCAPED.sub(b"", data).translate(None, _NOT_NESTING))
     steps = map(sub, brackets.translate(_OPENS), brackets.translate(_CLOSES))
     return max(accumulate(steps), default=0) > _DEEPEST
-
-
-def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
-    return entry_of(key, *unpacked(data))
 
 
 def unpacked(data: bytes) -> tuple[bytes, Columns, str | None]:

@@ -7,16 +7,14 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.verification.instruments.indefinite import Hull
-
-Floats = npt.NDArray[np.float64]
 
 
 class Segment(Hull):
@@ -139,9 +137,14 @@ class ForcedPath(FiniteSum):
         change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
         return self._spread(sample, change * (r - s))
 
-    def hessian(self, s: Floats) -> "ForcedHessian":
-        """Return all component Hessians at s."""
-        return ForcedHessian(self, float(s[0]))
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all s_i h'(r) (e_0 e_k' + e_k e_0'), which act along the segment, of mean 0."""
+        slope = self.slope(float(s[0]))
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            return np.zeros(self.d) if sample is None else self._spread(sample, slope * float(u[0]))
+
+        return HessianOf(applied)
 
     def table(self, x: Floats) -> "ForcedTable":
         """Return a table filled at x; one number for each component."""
@@ -161,21 +164,6 @@ class ForcedPath(FiniteSum):
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
         return np.asarray(amount * np.bincount(k, signs * weights, minlength=self.d))
-
-
-class ForcedHessian:
-    """The component Hessians at r: s_i h'(r) (e_0 e_k' + e_k e_0'), applied along the segment."""
-
-    def __init__(self, problem: ForcedPath, r: float) -> None:
-        self._problem, self._slope = problem, problem.slope(r)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, which is 0 by balance."""
-        return np.zeros(self._problem.d)
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled Hessians times x - y along the segment."""
-        return self._problem._spread(sample, self._slope * float(x[0] - y[0]))
 
 
 class ForcedTable:

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
@@ -20,8 +20,6 @@ from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.single import Operator, SingleComponent
 from pfbench.sets import Box, L1Ball, L2Ball, LinfBall, Simplex
-
-Floats = npt.NDArray[np.float64]
 
 _ENUMERATED = 10
 """Up to so many vertices the faces of a simplex are enumerated."""

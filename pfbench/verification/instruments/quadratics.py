@@ -8,18 +8,16 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import L1Ball, L2Ball, Simplex
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,28 +134,19 @@ class Quadratic(FiniteSum):
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
+        return self._bent(sample, x - y)
+
+    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+        """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
+        if sample is None:
+            return np.asarray(self.curvature @ u)
         indices, weights = weighted(sample)
-        rows, u = self.rows[indices], x - y
+        rows = self.rows[indices]
         return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)
 
-    def hessian(self, s: Floats) -> "QuadraticHessian":
+    def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians, the same at every point."""
-        return QuadraticHessian(self)
-
-
-class QuadraticHessian:
-    """The component Hessians a_i a_i' + shift I, the same at every point."""
-
-    def __init__(self, problem: Quadratic) -> None:
-        self._problem = problem
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y, shape (d,)."""
-        return np.asarray(self._problem.curvature @ (x - y))
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
-        return self._problem.difference(sample, x, y)
+        return HessianOf(self._bent)
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:

@@ -10,14 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -229,28 +228,17 @@ class Valley(Slope):
         length = self.beyond + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
-    def hessian(self, s: Floats) -> "ValleyHessian":
+    def hessian(self, s: Floats) -> HessianOf:
         """Return all f_i'' at s."""
         r = float(s[0])
         bent = self.curvature / math.cosh(self.curvature * r / self.g) ** 2
         wave = self.curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
-        return ValleyHessian(bent, self.curvature * math.cos(wave))
+        above = self.curvature * math.cos(wave)
 
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            return np.asarray((bent if sample is None else bent + _sign(sample) * above) * u)
 
-@dataclass(frozen=True)
-class ValleyHessian:
-    """All f_i'' at a point: their mean, and by how much each lies above or below it."""
-
-    mean: float
-    spread: float
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return f'' times x - y, shape (1,)."""
-        return np.asarray(self.mean * (x - y))
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled f_i'' times x - y, shape (1,)."""
-        return np.asarray((self.mean + _sign(sample) * self.spread) * (x - y))
+        return HessianOf(applied)
 
 
 def _sign(sample: Indices) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.verification.evidence import Floats
+from pfbench.base.arrays import Floats
 
 KINDS = ("good", "drop", "swap")
 """*good*: shorter than the longest step, or all the way to w = LO(g); *drop*: the longest one, and

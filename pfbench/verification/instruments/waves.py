@@ -10,21 +10,18 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pfbench.base.arrays import Integers
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import L1Ball, L2Ball
 from pfbench.sets.body import AnySet
 from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.sets.norms import NormBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 _WAVES = 4
 
@@ -178,30 +175,21 @@ class Waves(FiniteSum):
         indices, weights = weighted(sample)
         return np.asarray(weights @ self.components(x, indices))
 
-    def hessian(self, s: Floats) -> "WavesHessian":
-        """Return all component Hessians at s."""
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s, sums of h_ik w_ik w_ik^T."""
         a, b, w = self._waves
-        return WavesHessian(-a * np.sin(w @ s + b), w)
+        bends, flat = -a * np.sin(w @ s + b), w.reshape(-1, w.shape[-1])
+        mean = (flat.T * bends.ravel()) @ flat / len(w)
 
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            if sample is None:
+                return np.asarray(mean @ u)
+            indices, weights = weighted(sample)
+            drawn = w[indices]
+            slopes = weights[:, None] * bends[indices] * (drawn @ u)
+            return np.asarray(np.tensordot(slopes, drawn, axes=2))
 
-class WavesHessian:
-    """Component Hessians, sums of h_ik w_ik w_ik^T, applied to differences of points."""
-
-    def __init__(self, bends: Floats, w: Floats) -> None:
-        flat = w.reshape(-1, w.shape[-1])
-        self._bends, self._w = bends, w
-        self._mean = (flat.T * bends.ravel()) @ flat / len(w)
-
-    def product(self, x: Floats, y: Floats) -> Floats:
-        """Return the mean Hessian times x - y."""
-        return np.asarray(self._mean @ (x - y))
-
-    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of the sampled component Hessians times x - y."""
-        indices, weights = weighted(sample)
-        w = self._w[indices]
-        slopes = weights[:, None] * self._bends[indices] * (w @ (x - y))
-        return np.asarray(np.tensordot(slopes, w, axes=2))
+        return HessianOf(applied)
 
 
 def on_space(n: int = 3, d: int = 3, **more: Any) -> Waves:

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from pfbench.verification.evidence import Floats
+from pfbench.base.arrays import Floats
 from pfbench.verification.instruments.indefinite import Hull, Indefinite
 
 POLYTOPES = ("simplex", "cube", "l1")

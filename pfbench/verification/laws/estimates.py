@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable

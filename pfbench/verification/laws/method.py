@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.evidence import Floats
 from pfbench.verification.followed import Step, is_direction
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.estimates import ROUNDING

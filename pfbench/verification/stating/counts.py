@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.base.names import unknown
+from pfbench.base.names import check_names
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.stating.setting import (
     Case,
@@ -70,9 +70,7 @@ class ExactCounts:
         """Return the counts that are claimed, by kind."""
         told = self.formula(case.constants, case.parameters)
         stated = told.as_dict() if isinstance(told, Counts) else dict(told)
-        for kind in stated:
-            if kind not in COUNTED:
-                raise unknown("kind of call", kind, COUNTED)
+        check_names("kind of call", stated, COUNTED)
         asked_in_full = isinstance(told, Counts) or "fo" not in stated
         kinds = [kind for kind in COUNTED if not (kind == "fo" and asked_in_full)]
         return {kind: stated.get(kind, 0) for kind in kinds}
@@ -138,8 +136,5 @@ def counts(
         If the formula takes another number of arguments, or parameters are neither.
     """
     check_function("the formula", formula, 2)
-    settings = {
-        label: Setting(parameters=one, constants=constants)
-        for label, one in labelled(parameters).items()
-    }
+    settings = labelled(parameters, constants=constants)
     return ExactCounts(formula=formula, settings=settings, expected=expected)

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Problem
 from pfbench.points import keep
-from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.evidence import Evidence
 from pfbench.verification.followed import Step
 from pfbench.verification.stating.setting import (
     Case,

@@ -6,11 +6,14 @@ from typing import Any
 
 from pfbench.base.checks import choice
 from pfbench.base.counts import COUNTED
-from pfbench.base.protocols import Problem
+from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
 from pfbench.measures import available
 from pfbench.points import keep
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification.stating.setting import Case
 from pfbench.verification.subject import Untestable
+from pfbench.verification.trial import Trial
 
 Quantity = str | Callable[[Any, Any], float]
 """A measure by its name, or a function of a problem and a point."""
@@ -49,6 +52,21 @@ def at_points(problem: Problem, of: Quantity) -> Callable[[Any], float]:
         return float(found[1] if isinstance(found, tuple) else found)
 
     return measured
+
+
+def calls_to(
+    trial: Trial, case: Case, method: Algorithm, seed: int, kind: str, of: Quantity, target: float
+) -> float:
+    """Return the calls of a kind until a quantity is at most a target; infinite if it never is."""
+    measured = at_points(case.problem, of)
+
+    def measure(_: Problem, state: State) -> float:
+        return measured(state.x)
+
+    stop, named = Stop("measured", target), {"measured": measure}
+    run = trial.run(case.problem, method, seed=seed, stop=stop, measures=named)
+    spent = run.counts.as_dict()[kind]
+    return float(spent) if run.status == "target" and spent else math.inf
 
 
 def _suboptimality(problem: Problem) -> Callable[[Any], float]:

@@ -1,6 +1,5 @@
 """A rate: the calls to a target grow at most as a power of what makes the problem hard."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,12 +9,9 @@ import numpy as np
 from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Problem
-from pfbench.base.state import State
-from pfbench.runs.loop.stop import Stop
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
-from pfbench.verification.stating.quantity import Quantity, at_points
+from pfbench.verification.stating.quantity import Quantity, at_points, calls_to
 from pfbench.verification.stating.setting import (
     Case,
     Given,
@@ -39,8 +35,6 @@ from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"
 """What calls grow with where the accuracy is varied."""
-
-_NAME = "measured"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,20 +95,8 @@ class Rate:
     def calls(self, trial: Trial, one: Instance, value: float, data: int, seed: int) -> float:
         """Return the calls until the measure is at most epsilon; infinite if it never is."""
         case = self.case(trial, one, value, data)
-        measured = at_points(case.problem, self.measure)
-
-        def measure(_: Problem, state: State) -> float:
-            return measured(state.x)
-
-        run = trial.run(
-            case.problem,
-            case.algorithm,
-            seed=seed,
-            stop=Stop(_NAME, case.parameters.epsilon),
-            measures={_NAME: measure},
-        )
-        spent = run.counts.as_dict()[self.count]
-        return float(spent) if run.status == "target" and spent else math.inf
+        asked = self.count, self.measure, case.parameters.epsilon
+        return calls_to(trial, case, case.algorithm, seed, *asked)
 
 
 def rate(

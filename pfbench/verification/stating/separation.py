@@ -10,12 +10,10 @@ import numpy as np
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Algorithm, Problem
-from pfbench.base.state import State
-from pfbench.runs.loop.stop import Stop
+from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
-from pfbench.verification.stating.quantity import Quantity, at_points
+from pfbench.verification.stating.quantity import Quantity, at_points, calls_to
 from pfbench.verification.stating.setting import (
     Case,
     Given,
@@ -38,8 +36,6 @@ from pfbench.verification.statistics import (
     decide_median,
 )
 from pfbench.verification.trial import Trial
-
-_NAME = "measured"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +95,8 @@ class Separation:
         return float(found)
 
     def _calls(self, trial: Trial, case: Case, algorithm: Algorithm, seed: int) -> float:
-        """Return the calls until the measure is at most the target; infinite if it never is."""
-        measured = at_points(case.problem, self.measure)
-
-        def measure(_: Problem, state: State) -> float:
-            return measured(state.x)
-
-        stop = Stop(_NAME, self._target(case))
-        run = trial.run(case.problem, algorithm, seed=seed, stop=stop, measures={_NAME: measure})
-        spent = run.counts.as_dict()[self.count]
-        return float(spent) if run.status == "target" and spent else math.inf
+        target = self._target(case)
+        return calls_to(trial, case, algorithm, seed, self.count, self.measure, target)
 
 
 def separation(

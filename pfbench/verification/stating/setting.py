@@ -13,7 +13,7 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.ready import ready
 from pfbench.verification.claim import Claim
@@ -37,22 +37,6 @@ class Named(SimpleNamespace):
             raise AttributeError(name)
         known = ", ".join(vars(self)) or "none"
         raise InputError(f"a claim asks for the parameter {name}, and states {known}.")
-
-
-def labelled(parameters: Given | Mapping[str, Given] | None) -> dict[str, Given]:
-    """Return settings by label; a single one has none.
-
-    Raises
-    ------
-    InputError
-        If they are neither a mapping nor a function.
-    """
-    if isinstance(parameters, Mapping) and parameters:
-        several = [isinstance(one, Mapping) or callable(one) for one in parameters.values()]
-        return dict(parameters) if all(several) else {"": parameters}
-    if parameters is None or isinstance(parameters, Mapping) or callable(parameters):
-        return {"": parameters or {}}
-    raise InputError("parameters must be a mapping, or a function of the constants.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +117,24 @@ class Setting:
         )
 
 
+def labelled(parameters: Given | Mapping[str, Given] | None, **more: Any) -> dict[str, Setting]:
+    """Return settings by label, a single one without; `more` is what else a `Setting` has.
+
+    Raises
+    ------
+    InputError
+        If they are neither a mapping nor a function.
+    """
+    given = {} if parameters is None else parameters
+    if not (isinstance(given, Mapping) or callable(given)):
+        raise InputError("parameters must be a mapping, or a function of the constants.")
+    several = isinstance(given, Mapping) and all(
+        isinstance(one, Mapping) or callable(one) for one in given.values()
+    )
+    by_label: Any = given if given and several else {"": given}
+    return {label: Setting(parameters=one, **more) for label, one in by_label.items()}
+
+
 def has_schedule(method: Any) -> bool:
     """Return whether a method has a theorem's schedule of its own."""
     own = getattr(method, "theory", None)
@@ -150,11 +152,7 @@ def method_named(method: Any) -> Any:
     InputError
         If there is none of that name.
     """
-    if not isinstance(method, str):
-        return method
-    if method not in ALGORITHMS:
-        raise unknown("algorithm", method, ALGORITHMS)
-    return ALGORITHMS[method]
+    return named("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
 
 
 def beside(method: Any, parameters: Given | None, case: Case) -> Algorithm:

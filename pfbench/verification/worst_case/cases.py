@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.names import unknown
+from pfbench.base.names import check_names
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, Verdict, all_of
@@ -287,7 +287,5 @@ def selected(names: Iterable[str] = ()) -> list[Claim]:
         If a name is unknown (the nearest is suggested).
     """
     known = {case.name: case for case in WORST_CASES}
-    for name in names:
-        if name not in known:
-            raise unknown("worst case", name, known)
+    check_names("worst case", names, known)
     return [known[name] for name in dict.fromkeys(names)] or list(WORST_CASES)

@@ -15,12 +15,12 @@ from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.sliding import NCGS
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
 from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.draws import Scripted
 from pfbench.verification.instruments.indefinite import Indefinite
 from pfbench.verification.worst_case import instances, methods
