@@ -174,8 +174,13 @@ def _plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     if plan is not None:
         found = PlannedRun.of_json(plan)
         if (found.problem, found.algorithm, found.seed) == (run.problem, run.algorithm, run.seed):
-            shared = {"problem": run.problem, "algorithm": run.algorithm}
-            return replace(found, **shared, measures=_one(found.measures), stop=_one(found.stop))
+            return replace(
+                found,
+                problem=run.problem,
+                algorithm=run.algorithm,
+                measures=_one(found.measures),
+                stop=_one(found.stop),
+            )
     return PlannedRun.of_json(PlannedRun(run.problem, run.algorithm, run.seed, (), 1).as_json())
 
 
