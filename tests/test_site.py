@@ -94,7 +94,10 @@ def test_both_efforts_of_a_table_of_power_are_read(tmp_path, monkeypatch):
         "",
         "| claim | method | parameter | quick | full |",
     ]
-    lines += ["| --- | --- | --- | --- | --- |", "| a-1 | m | step | 2 | 1.1 (3 lost) |"]
+    lines += [
+        "| --- | --- | --- | --- | --- |",
+        "| a-1 | m | step | 2 | 1.1 (3 trials without a verdict) |",
+    ]
     lines += ["| a-1 | m | batch | 1.5 | - |", r"| a\|2 | m | step | - | - |"]
     (tmp_path / "power.md").write_text("\n".join(lines))
     monkeypatch.setattr(papers, "REPORTS", tmp_path)

@@ -41,15 +41,22 @@ def check_receipt(names: Sequence[str], path: Path) -> None:
     check_writable(path, f"--receipt {path}", error=StorageError)
 
 
-def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
-    """Put a theorem to every test, and write what was found into an archive."""
+def make_receipt(
+    work: "Work", path: Path, faults: int | None, longest: float | None = None
+) -> None:
+    """Put a theorem to every test, and write what was found into an archive.
+
+    Generated faults of a method are at most so many; checks that take longer than so many seconds
+    are not asked for the least error that they see.
+    """
     from pfbench.claims.catalogue import selected
     from pfbench.receipts.content import about, write
     from pfbench.receipts.page import shown, summary
 
     claims = selected(work.names, work.effort)
     say_first(claims, work)
-    found, wrong = _found(work, claims, faults)
+    most = MOST_OF_RECEIPTS if faults is None else faults
+    found, wrong = _found(work, claims, most, longest)
     said = about(
         work.names[0],
         claims,
@@ -73,21 +80,25 @@ def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
     printing.exit_if(wrong)
 
 
-def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "tuple[Found, bool]":
+def _found(
+    work: "Work", claims: "Sequence[Claim]", most: int, longest: float | None
+) -> "tuple[Found, bool]":
     """Return what is found of a theorem, and whether one of its verdicts is wrong."""
-    from pfbench.claims.catalogue import mutants_of
+    from pfbench.claims.catalogue import mutants_of, own_papers
     from pfbench.receipts.content import Found, worst_cases
     from pfbench.receipts.runs import cells, tried
     from pfbench.runs.engines.workers import Task
 
-    with work.steps("verification", len(claims)) as steps:
+    errata = [one for paper in own_papers(work.names) for one in paper.errata]
+    with work.steps("verification", len(claims) + len(errata)) as steps:
         done = work.session(steps).verify(claims)
+        examined = work.session(steps).examine(errata)
     planted = mutants_of(work.names)
     with work.steps("planted faults", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
-    faults, _, drawn = generated(work, most or MOST_OF_RECEIPTS)
+    faults, _, drawn = generated(work, most)
     studied = studied_faults(work, faults, claims)
-    power = searched(work, claims, None)["quick"]
+    power = searched(work, claims, longest)["quick"]
     every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
     tasks = [
         *(Task(worst_cases, (one,), _WORST_LIMIT) for one in claims if one.kind == "bound"),
@@ -102,10 +113,12 @@ def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "tuple[
         (worst if result.index < bounds else made)[result.index] = ended
     found = Found(
         verdicts=[one.as_json() for one in done.rows],
+        errata=[one.as_json() for one in examined],
         faults={
             "planted": [one.as_json() for one in caught],
             "generated": [one.as_json() for one in studied],
             "drawn": drawn,
+            "most": most,
         },
         power=_least(power),
         worst=[
@@ -118,13 +131,14 @@ def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "tuple[
             every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
         },
     )
-    return found, any(one.wrong for one in done.rows)
+    wrong = any(one.wrong for one in done.rows) or not all(one.shown for one in examined)
+    return found, wrong
 
 
 def _least(searches: "Sequence[Any]") -> list[dict[str, Any]]:
     """Return of each parameter the least error that is found, and by which claim."""
     found: dict[tuple[str, str], Any] = {}
-    for one in searches:
+    for one in (search for search in searches if search.asked):
         key = (one.claim.method, one.parameter)
         best = found.setdefault(key, one)
         if (one.least or float("inf")) < (best.least or float("inf")):
@@ -228,8 +242,13 @@ def _checked(
             found, pages = made_again(archive, content.folder, engine, rng, not differ, seconds)
         for name, state in content.other_data().items():
             found.unreached.append(f"the data set {name} is {state}")
-    for name, text in pages.items() if "pfbench" not in differ else ():
-        if name not in archive.names or archive.read(name) != text.encode():
+    for name, text in pages.items():
+        if name in archive.names and archive.read(name) == text.encode():
+            continue
+        if "pfbench" in differ:
+            printing.complain(f"{name} is of another pfbench, and was not drawn anew.")
+            found.undrawn.append(name)
+        else:
             found.off.append(f"{name} is not what its numbers give")
     return found, not differ
 
@@ -318,6 +337,8 @@ def _paragraph(
         else f"The table was drawn anew from the runs; {found.shipped} of other methods are those "
         "that are shipped with pfbench."
     )
+    if found.undrawn:
+        right += f" Its pages ({', '.join(found.undrawn)}) are not drawn anew: read the numbers."
     wrong = f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
     return (
         f"The receipt {path.name} (sha256 {digest[:16]}) of {of} was checked with "

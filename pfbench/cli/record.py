@@ -11,10 +11,12 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
-from pfbench.cli.options import argument, option
+from pfbench.cli.options import argument, flag, option
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pfbench.receipts.confined import Confinement
 
 app = typer.Typer(
@@ -93,13 +95,28 @@ def check(
 def page(
     folder: Path = argument("DIR", default=...),
     output: Path = option("DIR", "Where to write it.", "--output", "-o", default=...),
+    suites: bool = flag("Show the methods of pfbench's own suites, too.", "--suites"),
 ) -> None:
     """Write the site of a record: a board of theorems, and the page of each receipt."""
+    from pfbench.receipts.board import Known
     from pfbench.receipts.board import page as written
     from pfbench.receipts.record import Record
 
-    number = written(Record.open(folder), output)
-    show(f"wrote {output / 'index.html'}: {number} receipts")
+    record = Record.open(folder)
+    known = [Known(*one) for one in _suites()] if suites else []
+    show(f"wrote {output / 'index.html'}: {written(record, output, known)} receipts")
+
+
+def _suites() -> "Iterator[tuple[str, str, list[tuple[str, str]]]]":
+    """Yield each suite whose runs are shipped: its name, its text, and how its methods stand."""
+    from pfbench.cli.catalogue import suites
+    from pfbench.cli.compare import shipped_with
+    from pfbench.receipts.standings import standings
+    from pfbench.runs.planning.spec import read_spec
+
+    for name, path in suites().items():
+        if shipped := shipped_with(path):
+            yield name, path.read_text("utf-8"), list(standings(read_spec(path), shipped))
 
 
 def _checked(

@@ -1,8 +1,10 @@
 """What receipts of theorems and of comparisons share where they are put to the test."""
 
+import inspect
 import math
 import multiprocessing
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import in_words
+from pfbench.base.errors import InputError, in_words
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import form_of
-from pfbench.receipts.runs import bits_of
+from pfbench.receipts.runs import OF_STEPS, Row, bits_of, summed
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
@@ -49,6 +51,8 @@ class Checked:
         Runs of other methods that are those that are shipped.
     unreached
         What time did not suffice for, or could not be made again, and must have been.
+    undrawn
+        Pages that another pfbench made, and that are not what this one draws of the numbers.
     """
 
     off: list[str] = field(default_factory=list)
@@ -59,6 +63,7 @@ class Checked:
     shipped: int = 0
     laws: list[tuple[str, float]] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
+    undrawn: list[str] = field(default_factory=list)
 
     @property
     def least(self) -> float:
@@ -115,6 +120,33 @@ def _take(one: Asked, result: Result, found: Checked) -> None:
         found.unreached.append(f"{one.what}: {result.status}: {result.reason}")
 
 
+def untouched(function: Callable[..., Any], *given: Any) -> Any:
+    """Return what a function returns, if code that it imports changes nothing of pfbench.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    before = _ours()
+    value = function(*given)
+    changed = [name for name, one in _ours().items() if before.get(name, one) is not one]
+    if changed:
+        raise InputError(f"its code changes {changed[0]}")
+    return value
+
+
+def _ours() -> dict[str, Any]:
+    """Return all that has a name in pfbench's modules and their classes."""
+    found: dict[str, Any] = {}
+    for module in [one for name, one in sys.modules.items() if name.startswith("pfbench.")]:
+        for name, value in list(vars(module).items()):
+            found[f"{module.__name__}.{name}"] = value
+            if inspect.isclass(value) and value.__module__ == module.__name__:
+                found |= {f"{module.__name__}.{name}.{of}": v for of, v in vars(value).items()}
+    return found
+
+
 def near(there: Any, here: Any) -> bool:
     """Return whether two values are equal; numbers up to `TOLERANCE`."""
     numbers = all(isinstance(one, int | float) for one in (there, here))
@@ -129,34 +161,55 @@ def equal(there: float, here: float) -> bool:
     return there == here or (math.isnan(there) and math.isnan(here))
 
 
-def other_apart(made: Callable[[], tuple[Any, Any]], seed: int, what: str) -> str:
+Made = Callable[[], tuple[Any, Any]]
+"""Returns a problem, and a method made for it."""
+
+Followed = list[tuple[bytes, Mapping[str, int]]]
+"""Of each step the bytes of the iterate, and the counts."""
+
+
+def followed(made: Made, seed: int, most: int, *, isolated: bool) -> Followed:
+    """Return the first steps of a run, of a method in a process of its own if it is isolated."""
+    # A worker is a daemon, which may start none; what is started here ends with it all the same.
+    multiprocessing.current_process().daemon = False
+    (problem, algorithm), ledger = made(), Ledger()
+    backend = problem.open(np.random.default_rng(seed))
+    ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
+    begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
+    states = begin(ask, problem.start(), np.random.default_rng(seed))
+    try:
+        return [
+            (bits_of(problem, one.x), ledger.counts().as_dict()) for one in islice(states, most)
+        ]
+    finally:
+        getattr(states, "close", int)()
+
+
+def other_apart(made: Made, seed: int, what: str, row: Row | None = None) -> str:
     """Return in what a method differs where nothing of the problem is in its memory.
 
     Parameters
     ----------
-    made
-        Returns the problem, and the method made for it.
-    seed
-        Of both runs, of which the first `STEPS` steps are compared: counts and iterates.
+    made, seed
+        As `followed` takes them.
     what
         How the method is called.
+    row
+        A run of the receipt of this seed, which is made whole so; if not given, the first `STEPS`
+        steps are compared with those that are made here.
     """
-    # A worker is a daemon, which may start none; what is started here ends with it all the same.
-    multiprocessing.current_process().daemon = False
-    ways = []
-    for isolated in (False, True):
-        (problem, algorithm), ledger = made(), Ledger()
-        backend = problem.open(np.random.default_rng(seed))
-        ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
-        begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
-        states = begin(ask, problem.start(), np.random.default_rng(seed))
-        try:
-            seen = [(bits_of(problem, one.x), ledger.counts()) for one in islice(states, STEPS)]
-        except Exception as error:
-            if not isolated:
-                return ""  # which its runs tell
-            return f"{what} fails in a process of its own: {in_words(error)}"
-        finally:
-            getattr(states, "close", int)()
-        ways.append(seen)
-    return "" if ways[0] == ways[1] else f"{what} does other things in a process of its own"
+    try:
+        here = followed(made, seed, STEPS, isolated=False) if row is None else []
+    except Exception:
+        return ""  # which its runs tell
+    try:
+        most = STEPS if row is None else int(row["iteration"])
+        there = followed(made, seed, most, isolated=True)
+    except Exception as error:
+        return f"{what} fails in a process of its own: {in_words(error)}"
+    if row is not None:
+        steps, counts, iterates = summed(there)
+        right = (steps, *counts, iterates) == tuple(row[name] for name in OF_STEPS)
+    else:
+        right = there == here
+    return "" if right else f"{what} does other things in a process of its own"

@@ -30,22 +30,24 @@ body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem auto; max-width: 90r
 padding: 0 1rem }
 table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
 padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
-td { overflow-wrap: anywhere; min-width: 3rem } th { color: #555 } p { max-width: 46rem }
+td { overflow-wrap: anywhere; min-width: 4rem } th { color: #555 } p { max-width: 46rem }
+div { overflow-x: auto }
 """
-_BY_CLASS = (
-    *("class of problems", "upper bound", "lower bound", "worst by runs"),
-    *("by semidefinite program", "formal proof"),
-)
+_WORST = ("worst by runs", "by semidefinite program", "by a resisting oracle")
+_BY_CLASS = ("class of problems", "upper bound", "lower bound", *_WORST, "formal proof")
 _CLAIMS = (
-    *("theorem", "says", "about", "verdict", "worst by runs", "by semidefinite program"),
+    *("theorem", "says", "about", "verdict", *_WORST),
     *("units", "faults found", "formal proof", "checked"),
 )
+_ERRATA = ("erratum", "ruling", "as printed", "as it stands", "of", "checked")
 _METHODS = ("method", "where it stands", "checked")
 _ABOUT = (
     "Each claim is of a receipt that was made again before it was taken in. The worst is the share "
     "of its bound that was reached: in the mean of runs on the instance that binds, and by a "
-    "semidefinite program over the whole class, for few steps. 1 cannot be improved. Of a class "
-    "the bound stands first that came nearest to it; a link to a formal proof is its author's word."
+    "semidefinite program over the whole class, for few steps; of a lower bound it is its share of "
+    "what a resisting oracle, or its instance, forced upon the method. 1 cannot be improved. Of a "
+    "class the bound stands first that came nearest to it; a link to a formal proof is its "
+    "author's word."
 )
 
 
@@ -57,7 +59,7 @@ class Line:
     ----------
     claim, verdict, place
         As the receipt has them, and its folder.
-    by_runs, by_program
+    by_runs, by_program, by_oracle
         The largest share of its bound; None where there is none.
     proof, checked, faults
         A link, and words.
@@ -68,6 +70,7 @@ class Line:
     place: str
     by_runs: float | None
     by_program: float | None
+    by_oracle: float | None
     proof: str
     checked: str
     faults: str
@@ -80,16 +83,39 @@ class Line:
     @property
     def found(self) -> float:
         """The largest share of its bound that was found by any means."""
-        return max(self.by_runs or 0.0, self.by_program or 0.0)
+        return max(self.by_runs or 0.0, self.by_program or 0.0, self.by_oracle or 0.0)
 
     @property
     def upper(self) -> bool:
         """Whether it is an upper bound that stands."""
         return self.claim["kind"] in UPPER and self.verdict in ("holds", "tight")
 
+    @property
+    def lower(self) -> bool:
+        """Whether it is a lower bound that stands."""
+        return self.claim["kind"] in LOWER and self.verdict in ("holds", "tight")
 
-def page(record: Record, out: Path) -> int:
+
+@dataclass(frozen=True)
+class Known:
+    """A suite of pfbench: its name, its text, and where each of its methods stands."""
+
+    name: str
+    text: str
+    standings: Sequence[tuple[str, str]]
+
+
+def page(record: Record, out: Path, suites: Sequence[Known] = ()) -> int:
     """Write the site of a record, and the page of each receipt.
+
+    Parameters
+    ----------
+    record
+        What is shown.
+    out
+        The folder of the site.
+    suites
+        Those of pfbench whose methods are shown, too.
 
     Returns
     -------
@@ -104,7 +130,13 @@ def page(record: Record, out: Path) -> int:
         If it cannot be written.
     """
     lines: list[Line] = []
-    suites: dict[tuple[str, str], list[Sequence[str]]] = {}
+    errata: list[Sequence[str]] = []
+    by_suite: dict[tuple[str, str], list[Sequence[str]]] = {
+        (one.name, _digest(one.text.encode())): [
+            (_safe(name), _safe(where), "shipped with pfbench") for name, where in one.standings
+        ]
+        for one in suites
+    }
     with storing(f"the site {out}"):
         out.mkdir(parents=True, exist_ok=True)
         for place in record.places():
@@ -112,30 +144,52 @@ def page(record: Record, out: Path) -> int:
             with opened(place / FILE, RECEIPT, COMPARISON) as archive:
                 if archive.form is RECEIPT:
                     lines += _claims(archive, place.name, kept, out)
+                    errata += _errata(archive.about, place.name, kept)
                 else:
                     suite, row = _method(archive, place.name, kept, out)
-                    suites.setdefault(suite, []).append(row)
-        parts = [f"<p>{_ABOUT}</p>", _table(_BY_CLASS, _by_class(lines)) if lines else ""]
-        if lines:
-            parts += ["<h2>All claims</h2>", _table(_CLAIMS, map(_cells, lines))]
-        for (name, digest), rows in sorted(suites.items()):
-            title = f"Suite {name}, version {digest[:12]}"
-            parts += [f"<h2>{_safe(title)}</h2>", _table(_METHODS, rows)]
-        text = (
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Board of theorems'
-            f"</title><style>{_STYLE}</style></head><body><h1>Board of theorems</h1>"
-            f"{''.join(parts)}</body></html>\n"
-        )
+                    by_suite.setdefault(suite, []).append(row)
         with whole(out / "index.html") as file:
-            file.write(text.encode())
+            file.write(_site(lines, errata, by_suite).encode())
     return len(record.places())
 
 
-def _table(head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> str:
+def _site(
+    lines: Sequence[Line],
+    errata: Sequence[Sequence[str]],
+    by_suite: Mapping[tuple[str, str], Sequence[Sequence[str]]],
+) -> str:
+    parts = [
+        ("", _BY_CLASS, list(_by_class(lines))),
+        ("Errata that stand", _ERRATA, errata),
+        *(
+            (f"Suite {name}, version {digest[:12]}", _METHODS, rows)
+            for (name, digest), rows in sorted(by_suite.items())
+        ),
+        ("All claims", _CLAIMS, list(map(_cells, lines))),
+    ]
+    tables = [
+        (f"<h2>{_safe(title)}</h2>" if title else "") + _table(head, rows)
+        for title, head, rows in parts
+        if rows
+    ]
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Board of theorems</title><style>{_STYLE}</style></head><body>"
+        f"<h1>Board of theorems</h1><p>{_ABOUT}</p>{''.join(tables)}</body></html>\n"
+    )
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of cells that are safe."""
     lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
     names = "".join(f"<th>{name}</th>" for name in head)
-    return f"<table><tr>{names}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<div><table><tr>{names}</tr>{body}</table></div>"
 
 
 # --- theorems -------------------------------------------------------------------------------------
@@ -153,13 +207,16 @@ def _claims(archive: Archive, place: str, kept: Mapping[str, Any], out: Path) ->
             for one in about["worst"]
             if one["claim"] == claim["name"] and one.get("bound") and one["worst_case"] is not None
         ]
-        means = list(_means(about, rows, claim)) if claim["kind"] == "bound" else []
+        # Where a check is a function there are no runs, but what it measured.
+        measured = list(_ratios(verdict))
+        means = list(_means(about, rows, claim)) or measured if claim["kind"] == "bound" else []
         yield Line(
             claim,
             verdict["verdict"],
             place,
             max(means, default=None),
             max(worst, default=None),
+            max(measured, default=None) if claim["kind"] in LOWER else None,
             proof if LINK.fullmatch(proof) else "",
             _checked(kept),
             f"{short.found} of {short.faults}",
@@ -175,12 +232,32 @@ def _means(
             yield mean(own)
 
 
+def _ratios(verdict: Mapping[str, Any]) -> Iterator[float]:
+    """Yield the shares of a bound among what a verdict measured."""
+    for name, value in verdict["measured"].items():
+        if name.rpartition(": ")[2] == "ratio" and isinstance(value, int | float):
+            yield value
+
+
+def _errata(
+    about: Mapping[str, Any], place: str, kept: Mapping[str, Any]
+) -> Iterator[Sequence[str]]:
+    """Yield the errata whose evidence shows them."""
+    for one in about["errata"]:
+        if one["evidence"]["shown"]:
+            yield (
+                f'<a href="{place}/{PAGE}">{_safe(one["erratum"])}</a>',
+                *(_safe(one[name]) for name in ("ruling", "as_printed", "corrected", "claim")),
+                _safe(_checked(kept)),
+            )
+
+
 def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
     """Yield for each class of problems its bounds, the nearest first, and what was found."""
     for of in sorted({one.of for one in lines}):
         there = [one for one in lines if one.of == of]
         uppers = sorted((one for one in there if one.upper), key=lambda one: -one.found)
-        lowers = [one for one in there if one.claim["kind"] in LOWER and one.verdict == "holds"]
+        lowers = [one for one in there if one.lower]
         if uppers or lowers:
             best = uppers[0] if uppers else None
             yield (
@@ -189,6 +266,7 @@ def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
                 "<br>".join(map(_said, lowers)),
                 _share(best.by_runs if best else None, best),
                 _share(best.by_program if best else None, best),
+                "<br>".join(_share(one.by_oracle, one) for one in lowers),
                 " ".join(filter(None, map(_proof, [*uppers, *lowers]))),
             )
 
@@ -201,6 +279,7 @@ def _cells(one: Line) -> Sequence[str]:
         _safe(one.verdict),
         _share(one.by_runs, one),
         _share(one.by_program, one),
+        _share(one.by_oracle, one),
         {True: "✓", False: "✗", None: ""}[one.claim["homogeneous"]],
         _safe(one.faults),
         _proof(one),
@@ -245,7 +324,7 @@ def _method(
         _safe(html.unescape(said[1]) if said else ""),
         _safe(_checked(kept)),
     )
-    return (about["suite"], hashlib.sha256(archive.read(SPEC)).hexdigest()), row
+    return (about["suite"], _digest(archive.read(SPEC))), row
 
 
 def _checked(kept: Mapping[str, Any]) -> str:

@@ -6,26 +6,23 @@ choose neither. Nothing of his is imported here, but in processes that can be ki
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pfbench.base.counts import COUNTED
-from pfbench.receipts.again import Asked, Checked, answered, equal, near, other_apart
-from pfbench.receipts.content import described
-from pfbench.receipts.runs import Cell, Row, cells, tried
+from pfbench.receipts import redone
+from pfbench.receipts.again import Asked, Checked, answered, equal, near, untouched
+from pfbench.receipts.runs import Row
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
-from pfbench.verification.faults.generate import faults_of
-from pfbench.verification.instances import redrawn
-from pfbench.verification.own import stated
-from pfbench.verification.session import judge
-from pfbench.verification.subject import Subject
-from pfbench.verification.trial import method_of
 from pfbench.verification.verdict import WRONG
 
 FAULTS = 4
-"""So many of the faults that were found are held to their claims again."""
+"""So many of the faults that were found, or said to change nothing, are looked at again."""
+
+OF_WORST = 1e-4
+"""How far a worst case that is computed again may be from the first, relative to it."""
 
 ANEW = frozenset({"bound", "count"})
 """Kinds of claims that must hold on every problem of a family; others may be of one alone."""
@@ -59,82 +56,118 @@ def check(
         The time.
     """
     found = Checked()
-    asked = list(_asked(about, rows, rng, found, same=same, seconds=seconds))
-    answered(asked, engine, found, seconds)
-    return found
-
-
-def _asked(
-    about: Mapping[str, Any],
-    rows: Sequence[Row],
-    rng: random.Random,
-    found: Checked,
-    *,
-    same: bool,
-    seconds: float,
-) -> Iterator[Asked]:
-    """Yield what is asked, what must be known of a receipt first, each in an order drawn."""
-    theorem, fresh = about["theorem"], rng.randrange(2**31)
     numbers = range(len(about["cells"]))
     old = {at: [row for row in rows if row["cell"] == at] for at in numbers}
     found.runs[1], found.verdicts[1] = len(rows), len(about["verdicts"])
-
-    def of(function: Callable[..., Any], *given: Any) -> Task:
-        return Task(function, (theorem, *given), seconds)
-
-    yield Asked(
-        of(_described, about["seed"]),
-        lambda said: found.off.extend(_otherwise(about, old, said)),
-        "statements",
-    )
-    first: list[Asked] = []
-    later: list[Asked] = []
-    for at in numbers:
-        drawn = rng.sample(old[at], len(old[at]))
-        parts = [drawn[:1], *(drawn[k : k + AT_ONCE] for k in range(1, len(drawn), AT_ONCE))]
-        for k, part in enumerate(one for one in parts if one):
-            seeds = [(int(row["data"]), int(row["seed"])) for row in part]
-            take = _Runs(part, about["cells"][at], found, same)
-            what = f"runs of {about['cells'][at]}"
-            (later if k else first).append(Asked(of(_made, at, seeds), take, what, not k))
-    yield from rng.sample(first, len(first))
-    for at in rng.sample(numbers, len(numbers)):
-        if old[at]:
-            law = _Law(old[at], about["cells"][at], found)
-            what = f"new seeds of {about['cells'][at]}"
-            yield Asked(of(_new, at, fresh), law, what)
-            what = f"{about['cells'][at]} with its method in a process of its own"
-            yield Asked(of(_alone, at, fresh), partial(_differ, found), what)
-    verdicts = rng.sample(about["verdicts"], len(about["verdicts"]))
-    for k, one in enumerate(verdicts):
-        effort = about["effort"]
-        take_verdict = _Verdict(one, found, same)
-        task = of(_judged, one["claim"], effort, about["seed"])
-        yield Asked(task, take_verdict, f"verdict on {one['claim']}", not k)
-    sound = [one["claim"] for one in verdicts if one["verdict"] not in WRONG]
-    sound = [one["name"] for one in about["claims"] if one["name"] in sound and one["kind"] in ANEW]
-    for k, name in enumerate(rng.sample(sound, len(sound))):
-        task = of(_anew, name, about["effort"], fresh)
-        yield Asked(task, partial(_differ, found), f"{name} on problems drawn anew", not k)
-    planted = [
-        ("", one["mutant"], name) for one in _planted(about) for name in one["caught_by"][:1]
-    ]
-    generated = [
-        (one["method"], one["fault"], one["found_by"])
-        for one in about["faults"]["generated"]
-        if one["found_by"]
-    ]
-    every = [*planted, *generated]
-    found.faults[1] = len(every)
-    for method, name, claim in rng.sample(every, min(FAULTS, len(every))):
-        task = of(_fault, method, name, claim, about["effort"], about["seed"])
-        yield Asked(task, _Fault(name, claim, found), f"fault {name}", needed=False)
-    yield from rng.sample(later, len(later))
+    asking = _Asking(about, old, rng, found, same, seconds)
+    answered(list(asking.all()), engine, found, seconds)
+    return found
 
 
-def _planted(about: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    every: Sequence[Mapping[str, Any]] = about["faults"]["planted"]
-    return every
+@dataclass(frozen=True)
+class _Asking:
+    """What is asked of a receipt, each kind in an order that is drawn."""
+
+    about: Mapping[str, Any]
+    old: Mapping[int, Sequence[Row]]
+    rng: random.Random
+    found: Checked
+    same: bool
+    seconds: float
+
+    def of(self, function: Callable[..., Any], *given: Any) -> Task:
+        return Task(untouched, (function, self.about["theorem"], *given), self.seconds)
+
+    def mixed(self, what: Sequence[Any], most: int = 10**9) -> list[Any]:
+        return self.rng.sample(what, min(most, len(what)))
+
+    def all(self) -> Iterator[Asked]:
+        """Yield what is asked, what must be known of a receipt first."""
+        about, fresh = self.about, self.rng.randrange(2**31)
+        yield Asked(
+            self.of(redone.statements, about["seed"], about["faults"].get("most", 0)),
+            lambda said: self.found.off.extend(_otherwise(about, self.old, said)),
+            "statements",
+        )
+        first, later = self.runs()
+        yield from self.mixed(first)
+        yield from self.fresh_runs(fresh)
+        yield from self.verdicts(fresh)
+        yield from self.findings()
+        yield from self.mixed(later)
+
+    def runs(self) -> tuple[list[Asked], list[Asked]]:
+        """Return what is asked of each cell first, and later."""
+        asked: tuple[list[Asked], list[Asked]] = [], []
+        for at, name in enumerate(self.about["cells"]):
+            rows = self.mixed(self.old[at])
+            parts = [rows[:1], *(rows[k : k + AT_ONCE] for k in range(1, len(rows), AT_ONCE))]
+            for k, part in enumerate(one for one in parts if one):
+                seeds = [(int(row["data"]), int(row["seed"])) for row in part]
+                take = _Runs(part, name, self.found, self.same)
+                asked[k > 0].append(
+                    Asked(self.of(redone.runs_of, at, seeds), take, f"runs of {name}", not k)
+                )
+        return asked
+
+    def fresh_runs(self, fresh: int) -> Iterator[Asked]:
+        """Yield runs of new seeds, and a run with its method apart."""
+        for at in self.mixed(range(len(self.about["cells"]))):
+            name, differ = self.about["cells"][at], partial(_differ, self.found)
+            if not self.old[at]:
+                said = self.about["without"].get(name, "")
+                yield Asked(
+                    self.of(redone.none_of, at, self.about["seed"], said), differ, name, False
+                )
+                continue
+            law = _Law(self.old[at], name, self.found)
+            yield Asked(self.of(redone.new_runs, at, fresh), law, f"new seeds of {name}")
+            row = self.rng.choice(self.old[at]) if self.same else None
+            what = f"{name} with its method in a process of its own"
+            yield Asked(self.of(redone.alone, at, fresh, row), differ, what)
+
+    def verdicts(self, fresh: int) -> Iterator[Asked]:
+        """Yield verdicts to be made again, and claims to be judged on problems drawn anew."""
+        about, verdicts = self.about, self.mixed(self.about["verdicts"])
+        how = about["effort"], about["seed"]
+        for k, one in enumerate(verdicts):
+            take = _Verdict(one, self.found, self.same)
+            what = f"verdict on {one['claim']}"
+            yield Asked(self.of(redone.verdict_on, one["claim"], *how), take, what, not k)
+        sound = {one["claim"] for one in verdicts if one["verdict"] not in WRONG}
+        names = [one["name"] for one in about["claims"] if one["kind"] in ANEW]
+        for k, name in enumerate(self.mixed([one for one in names if one in sound])):
+            task = self.of(redone.anew, name, about["effort"], fresh)
+            what = f"{name} on problems drawn anew"
+            yield Asked(task, partial(_differ, self.found), what, not k)
+
+    def findings(self) -> Iterator[Asked]:
+        """Yield errata, faults and worst cases to be found again."""
+        about, faults = self.about, self.about["faults"]
+        how = about["effort"], about["seed"]
+        for k, one in enumerate(self.mixed(about["errata"])):
+            take = _Erratum(one, self.found, self.same)
+            what = f"erratum {one['erratum']}"
+            yield Asked(self.of(redone.erratum_again, one["erratum"], *how), take, what, not k)
+        every = [
+            *(("", one["mutant"], of) for one in faults["planted"] for of in one["caught_by"][:1]),
+            *(
+                (one["method"], one["fault"], one["found_by"] or "")
+                for one in faults["generated"]
+                if one["found_by"] or one["equivalent"]
+            ),
+        ]
+        self.found.faults[1] = len(every)
+        for method, name, claim in self.mixed(every, FAULTS):
+            task = self.of(redone.is_found, method, name, claim, *how)
+            yield Asked(task, _Fault(name, claim, self.found), f"fault {name}", needed=False)
+        bounded = [one["claim"] for one in about["worst"] if one.get("worst_case") is not None]
+        for name in self.mixed(list(dict.fromkeys(bounded)), 1):
+            there = [one for one in about["worst"] if one["claim"] == name]
+            take_worst = partial(_worse, there, self.found)
+            yield Asked(
+                self.of(redone.worst_again, name), take_worst, f"worst case of {name}", needed=False
+            )
 
 
 # --- what becomes of it ---------------------------------------------------------------------------
@@ -154,6 +187,18 @@ def _otherwise(
     names = [one["name"] for one in said["claims"]]
     if [one["claim"] for one in about["verdicts"]] != names:
         yield "its verdicts are on other claims than it states"
+    faults = about["faults"]
+    for what, there, here in (
+        ("planted faults", [one["mutant"] for one in faults["planted"]], said["planted"]),
+        ("errata", [one["erratum"] for one in about["errata"]], said["errata"]),
+        (
+            "generated faults",
+            [[one["fault"], one["admissible"] or ""] for one in faults["generated"]],
+            said["generated"],
+        ),
+    ):
+        if there != here:
+            yield f"its {what} are others than follow from its code"
     for at, (name, seeds) in enumerate(said["seeds"].items()):
         there = [(int(row["data"]), int(row["seed"])) for row in old[at]]
         if there != [tuple(pair) for pair in seeds] and name not in about["without"]:
@@ -229,99 +274,68 @@ class _Verdict:
 
     def __call__(self, made: Mapping[str, Any]) -> None:
         self.found.verdicts[0] += 1
-        words = [one for one in ("verdict", "kind", "source") if self.old[one] != made[one]]
-        if words:
-            one = words[0]
-            self.found.off.append(
-                f"the {one} of {self.old['claim']} is {made[one]}, by the receipt {self.old[one]}"
-            )
-        elif self.same and (
-            place := _difference(self.old["measured"], made["measured"], self.old["claim"])
-        ):
-            self.found.off.append(f"{place[0]} is {place[2]}, and {place[1]} by the receipt")
+        exact = ("verdict", "kind", "source", "claimed")
+        parts = (*exact, *(("measured", "reason") if self.same else ()))
+        _compare(f"the verdict on {self.old['claim']}", self.old, made, parts, self.found)
+
+
+@dataclass
+class _Erratum:
+    """Takes the examination of an erratum that was made again."""
+
+    old: Mapping[str, Any]
+    found: Checked
+    same: bool
+
+    def __call__(self, made: Mapping[str, Any]) -> None:
+        name = f"the erratum {self.old['erratum']}"
+        parts = [one for one in made if self.same or one != "evidence"]
+        _compare(name, self.old, made, parts, self.found)
+        shown = [one["evidence"]["shown"] for one in (self.old, made)]
+        if shown[0] != shown[1]:
+            self.found.off.append(f"{name} is {'' if shown[1] else 'not '}shown, and not so there")
+
+
+def _compare(
+    name: str,
+    there: Mapping[str, Any],
+    here: Mapping[str, Any],
+    parts: Sequence[str],
+    found: Checked,
+) -> None:
+    """Note the first of some parts in which two tables differ."""
+    old, new = ({one: of.get(one) for one in parts} for of in (there, here))
+    if place := _difference(old, new, name):
+        found.off.append(f"{place[0]} is {place[2]}, and {place[1]} by the receipt")
 
 
 @dataclass
 class _Fault:
-    """Takes whether a fault is found again."""
+    """Takes whether a fault is found again, or changes nothing as was said."""
 
     name: str
     claim: str
     found: Checked
 
-    def __call__(self, caught: bool) -> None:
+    def __call__(self, right: bool) -> None:
         self.found.faults[0] += 1
-        if not caught:
-            self.found.off.append(f"the fault {self.name} is not found by {self.claim}")
+        if not right:
+            how = f"is not found by {self.claim}" if self.claim else "changes something"
+            self.found.off.append(f"the fault {self.name} {how}")
+
+
+def _worse(there: Sequence[Mapping[str, Any]], found: Checked, here: Any) -> None:
+    """Take worst cases of few steps; where none can be computed here nothing is said."""
+    for one, other in zip(there, here, strict=False):
+        for part in ("worst_case", "bound") if "steps" in other else ():
+            a, b = one.get(part), other[part]
+            if a != b and not (a and b and abs(a - b) <= OF_WORST * abs(b)):
+                found.off.append(
+                    f"the {part.replace('_', ' ')} of {one['claim']} after {other['steps']} steps "
+                    f"is {b}, and {a} by the receipt"
+                )
 
 
 def _differ(found: Checked, text: str) -> None:
-    """Take in what a method that has nothing of the problem differs from itself."""
+    """Take in a sentence on what is not as it should be, if there is one."""
     found.off += [text] if text else []
-
-
-# --- in a process that can be killed --------------------------------------------------------------
-
-
-def _cells(theorem: str) -> list[Cell]:
-    return [cell for claim in stated(theorem).claims for cell in cells(claim)]
-
-
-def _described(theorem: str, seed: int) -> dict[str, Any]:
-    claims = stated(theorem).claims
-    return {
-        "claims": [described(one) for one in claims],
-        "seeds": {cell.name: cell.seeds(seed) for one in claims for cell in cells(one)},
-    }
-
-
-def _made(theorem: str, at: int, seeds: Sequence[tuple[int, int]]) -> Any:
-    return tried(_cells(theorem)[at], seeds, at)
-
-
-def _new(theorem: str, at: int, seed: int) -> Any:
-    cell = _cells(theorem)[at]
-    return tried(cell, cell.seeds(seed), at)
-
-
-def _alone(theorem: str, at: int, seed: int) -> str:
-    """Return in what a method differs where nothing of the problem is in its memory."""
-    cell = _cells(theorem)[at]
-    data, drawn = cell.seeds(seed)[0]
-
-    def made() -> tuple[Any, Any]:
-        case = cell.case(data)
-        return case.problem, case.algorithm
-
-    return other_apart(made, drawn, f"the method of {cell.name}")
-
-
-def _judged(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    claim = next(one for one in stated(theorem).claims if one.name == name)
-    return judge(claim, effort=effort, seed=seed).as_json()
-
-
-def _anew(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Return how a claim is wrong on problems drawn anew, under another name; empty if not."""
-    claim = next(one for one in stated(theorem).claims if one.name == name)
-    called = f"problem-{seed:x}"
-    drawn = tuple(redrawn(one, seed, called) for one in claim.instances)
-    found = judge(replace(claim, instances=drawn, home=None), effort=effort, seed=seed)
-    if not found.wrong:
-        return ""
-    return (
-        f"on problems of the same families drawn anew, under another name, {name} is "
-        f"{found.verdict}: {found.reason.rstrip('.')}"
-    )
-
-
-def _fault(theorem: str, method: str, name: str, claim: str, effort: str, seed: int) -> bool:
-    """Return whether a claim finds a fault: a planted one by its name, else one of a method."""
-    there = stated(theorem)
-    held = next(one for one in there.claims if one.name == claim)
-    if method:
-        fault = next(one for one in faults_of(method_of(held)) if one.name == name)
-        subject = Subject(fault)
-    else:
-        subject = next(one for one in there.mutants if one.name == name).subject
-    return judge(held, subject, effort, seed).catches

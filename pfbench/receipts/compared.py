@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import PfbenchError
-from pfbench.receipts.again import Asked, Checked, answered, other_apart
+from pfbench.receipts.again import Asked, Checked, answered, other_apart, untouched
 from pfbench.receipts.comparison import RUNS, Drawn, drawn
 from pfbench.runs.engines.engine import Engine, one_thread
 from pfbench.runs.engines.making import make, memory_limited
@@ -72,7 +72,9 @@ def check(
     """
     found, read = Checked(), list[Drawn | str]()
     seeds = [rng.randrange(2**31) for _ in range(NEW)]
-    first = Asked(Task(_drawn, (folder, about, seeds), seconds), read.append, "its pages")
+    first = Asked(
+        Task(untouched, (_drawn, folder, about, seeds), seconds), read.append, "its pages"
+    )
     answered([first], engine, found, seconds)
     there = read[0] if read else ""
     if isinstance(there, str):
@@ -118,7 +120,7 @@ def _asked(
 
     def again(plans: Sequence[PlannedRun], what: str, *, needed: bool) -> Asked:
         old = [known[plan].run for plan in plans]
-        task = Task(_made, (plans, there.targets, [_steps(run) for run in old]), seconds)
+        task = Task(untouched, (_made, plans, there.targets, [_steps(run) for run in old]), seconds)
         return Asked(task, _Again(old, plans, found, same), what, needed)
 
     cells = rng.sample(sorted(there.cells), len(there.cells))
@@ -132,14 +134,14 @@ def _asked(
     for name in alone.values():
         plan = there.cells[name][1][0]
         yield Asked(
-            Task(_alone, (plan,), seconds),
+            Task(untouched, (_alone, plan), seconds),
             partial(_differ, found),
             f"the method of {name} in a process of its own",
         )
     for k, name in enumerate(cells):
         old, new = there.cells[name]
         law = _Law([known[plan].run for plan in old], name, found)
-        task = Task(_made, (new, there.targets, [()] * len(new)), seconds)
+        task = Task(untouched, (_made, new, there.targets, [()] * len(new)), seconds)
         yield Asked(task, law, f"new seeds of {name}", not k)
     rest = rng.sample([plan for plan in pool if plan not in first], len(pool) - len(first))
     for k in range(0, len(rest), AT_ONCE):

@@ -18,7 +18,7 @@ from pfbench.receipts.content import BADGE, MACROS, MARKDOWN, PAGE
 from pfbench.receipts.page import Part, pages
 from pfbench.reporting.documents.paper import Paper
 from pfbench.reporting.findings import tuning
-from pfbench.reporting.findings.front import Front, front, front_in_words
+from pfbench.reporting.findings.front import Front, front, front_in_words, standing_in_words
 from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.on_suite import OnSuite, put_on
 from pfbench.reporting.statistics import Price
@@ -78,17 +78,19 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class Kept:
     """The runs of a receipt; what is not there cannot be made."""
 
     known: Mapping[PlannedRun, Entry]
 
     def there(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
+        """Return those runs that are there."""
         return {plan for plan in plans if placed_anywhere(plan) in self.known}
 
     def of(
         self, title: str, plans: Sequence[PlannedRun], mine: Collection[PlannedRun]
     ) -> Sequence[Outcome]:
+        """Return runs; refuse to go on without one."""
         placed = [placed_anywhere(plan) for plan in plans]
         lacking = [plan for plan in placed if plan not in self.known]
         if lacking:
@@ -99,6 +101,7 @@ class _Kept:
         return [Outcome(plan, self.known[plan]) for plan in placed]
 
     def told(self, spec: Spec, outcomes: Sequence[Outcome], left_out: Sequence[str]) -> list[str]:
+        """Say nothing of where they come from."""
         return []
 
 
@@ -210,7 +213,7 @@ def drawn(folder: Path, about: Mapping[str, Any], seeds: Sequence[int]) -> Drawn
         If it lacks a run, or is none.
     """
     shipped = read_shipped(folder / RUNS)
-    compared = put_on(suite_of(folder, about), about["method"], _Kept(shipped.runs))
+    compared = put_on(suite_of(folder, about), about["method"], Kept(shipped.runs))
     (study,) = compared.report.spec.studies
     (results,) = compared.report.results
     about_it = front(tuple(comparisons(results)), compared.labels)
@@ -263,14 +266,8 @@ def _pages(
     compared: OnSuite,
     used: Mapping[PlannedRun, None],
 ) -> dict[str, str]:
-    counted, leads, near, never = one.standing
-    behind = len(counted) - len(leads) - len(near) - len(never)
-    words = [
-        f"{about['suite']}: first on {len(leads)} of {len(counted)}",
-        f"near on {len(near)}",
-        f"behind on {behind}",
-        f"not there on {len(never)}",
-    ]
+    words = standing_in_words(one)
+    words[0] = f"{about['suite']}: {words[0]}"
     shown = [one.table]
     if study.tune:
         shown.append(tuning.chosen(study, study.tune, compared.labels))

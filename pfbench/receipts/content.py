@@ -48,6 +48,7 @@ RECEIPT = Form(
         "environment": table_of(text),
         "claims": list_of(table),
         "verdicts": list_of(table),
+        "errata": list_of(table),
         "faults": table,
         "power": list_of(table),
         "worst": list_of(table),
@@ -68,7 +69,7 @@ class Found:
 
     Attributes
     ----------
-    verdicts, faults, power, worst
+    verdicts, errata, faults, power, worst
         As ``receipt.json`` has them.
     rows
         The runs.
@@ -77,6 +78,7 @@ class Found:
     """
 
     verdicts: Sequence[Mapping[str, Any]]
+    errata: Sequence[Mapping[str, Any]]
     faults: Mapping[str, Any]
     power: Sequence[Mapping[str, Any]]
     worst: Sequence[Mapping[str, Any]]
@@ -179,6 +181,7 @@ def about(
         "environment": dict(environment),
         "claims": [described(one) for one in claims],
         "verdicts": list(found.verdicts),
+        "errata": list(found.errata),
         "faults": dict(found.faults),
         "power": list(found.power),
         "worst": list(found.worst),

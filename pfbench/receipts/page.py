@@ -118,6 +118,12 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
     yield Part(
         "claims", ("claim", "says", "verdict", "measured", "units"), list(map(_claim, pairs))
     )
+    errata = [
+        tuple(str(one[name]) for name in ("erratum", "as_printed", "corrected", "ruling"))
+        for one in about["errata"]
+        if one["evidence"]["shown"]
+    ]
+    yield Part("errata", ("erratum", "as printed", "corrected", "ruling"), errata)
     yield Part("constants", ("of", "values"), list(_constants(claims)))
     counts = [
         row for claim, verdict in pairs if claim["kind"] == "count" for row in _counts(verdict)
@@ -312,8 +318,12 @@ def _markdown(of: str, words: Sequence[str], parts: Sequence[Part], said: Sequen
     return "\n".join([*found, *(f"{_plain(text)}\n" for text in said)])
 
 
+_SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
+
+
 def _plain(text: str) -> str:
-    return visible(text).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+    """Return a text without mark-up: no link or picture of a stranger's, and nobody is called."""
+    return visible(text).translate(_SIGNS).replace("](", "]\\(")
 
 
 def _macros(about: Mapping[str, Any], short: Summary, rows: Sequence[Row]) -> str:

@@ -6,7 +6,7 @@ a hash of its iterates, so that whoever makes it again sees whether it is the sa
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
@@ -33,6 +33,9 @@ _TRACE = ("iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv", "seconds")
 _MORE = ("cell", "data", "seed", "measured", "iterates")
 COLUMNS = (*_TRACE, *_MORE)
 """The columns of the file: the trace of a run in a store, a row for a run, and some more."""
+
+OF_STEPS = (*_TRACE[:-1], "iterates")
+"""Those that `summed` has."""
 
 _BITS = 48
 """Bits of a hash, which a float holds exactly."""
@@ -125,19 +128,31 @@ def tried(cell: Cell, seeds: Sequence[tuple[int, int]], at: int) -> "list[dict[s
 def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:
     started = perf_counter()
     trial, case = Trial(cell.claim), cell.case(data)
-    digest, steps, counts = hashlib.sha256(), 0, [0] * 7
-    for step in islice(trial.follow(case.problem, case.algorithm, seed=seed), case.steps):
-        steps, counts = steps + 1, list(step.counts().as_dict().values())
-        digest.update(bits_of(case.problem, step.state.x))
-    measured, check = float("nan"), cell.claim.check
+    check = cell.claim.check
+    bounds = check.values(case) if isinstance(check, Bound) else {}
+    steps, counts, iterates = summed(
+        (bits_of(case.problem, step.state.x), step.counts().as_dict())
+        for step in islice(trial.follow(case.problem, case.algorithm, seed=seed), case.steps)
+    )
+    measured = float("nan")
     if isinstance(check, Bound):
         measured = check.largest(trial, case, seed)
+        if check.values(case) != bounds:
+            raise Broken(f"the bound of {cell.name} is another one after a run than before")
     elif isinstance(check, Rate):
         value = next(one for one in check.values if _of_rate(check, one) == cell.label)
         measured = check.calls(trial, cell.instance, value, data, seed)
-    iterates = float(int.from_bytes(digest.digest()[: _BITS // 8]))
     row = (steps, *counts, perf_counter() - started, at, data, seed, measured, iterates)
     return dict(zip(COLUMNS, row, strict=True))
+
+
+def summed(steps: Iterable[tuple[bytes, Mapping[str, int]]]) -> tuple[int, list[int], float]:
+    """Return how many steps a run has, its counts at the end, and the hash of its iterates."""
+    digest, number, counts = hashlib.sha256(), 0, [0] * 7
+    for bits, spent in steps:
+        number, counts = number + 1, list(spent.values())
+        digest.update(bits)
+    return number, counts, float(int.from_bytes(digest.digest()[: _BITS // 8]))
 
 
 def bits_of(problem: Any, x: Any) -> bytes:

@@ -341,10 +341,10 @@ def ratio(cell: Ratio) -> str:
 
 
 def calls(number: float) -> str:
-    """Return a number of calls that need be no integer: every digit before the point."""
+    """Return a number of calls, of a mean too: every digit before the point, three at least."""
     if math.isinf(number):
         return NEVER
-    return whole(round(number)) if number >= 100 or number == round(number) else significant(number)
+    return whole(round(number)) if number >= 100 else significant(number)
 
 
 def middle(cell: Final) -> str:

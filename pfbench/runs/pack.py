@@ -35,6 +35,9 @@ from pfbench.runs.storage.keys import reachable
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.store import Store
 
+_TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
+"""Names that no module of an archive may have, beside those that are installed."""
+
 SHORT = 1.0
 """Seconds that each run may take by which is seen what somebody's own code reads."""
 
@@ -321,7 +324,7 @@ def check_new(modules: Iterable[str]) -> None:
     here = Path.cwd().resolve()
     elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != here]
     for top in sorted({module.partition(".")[0] for module in modules}):
-        known = top in sys.stdlib_module_names or top == "pfbench"
+        known = top in sys.stdlib_module_names or top in _TAKEN
         if known or PathFinder.find_spec(top, elsewhere):
             raise InputError(
                 f"the archive has a module {top}, and so does this Python: check it where {top} "

@@ -178,11 +178,13 @@ class Search:
 
     @property
     def told(self) -> str:
-        """The least factor in words, with the checks that were lost."""
+        """The least factor in words, with the trials that ended without a verdict."""
         least = "-" if self.least is None else f"{self.least:g}"
         if not self.asked and self.high > 0:
             return "not asked" if self.least is None else f"at most {least}"
-        return f"{least} ({self.lost} lost)" if self.lost else least
+        if not self.lost:
+            return least
+        return f"{least} ({self.lost} {'trial' if self.lost == 1 else 'trials'} without a verdict)"
 
     @property
     def position(self) -> int:

@@ -372,6 +372,8 @@ def test_nothing_overflows_a_narrow_window(browser, generated, width):
     for measure in ("fw_gap", "all"):
         change(browser, "measure", measure)
         browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        # A selector with many parameters has no place where a line may break.
+        browser.run("document.querySelector('p code').textContent = 'p[' + 'a=1,'.repeat(50) + ']'")
         assert browser.run("document.documentElement.scrollWidth") <= width
         outside = browser.run(f"""[...document.querySelectorAll('body *')]
           .filter((one) => one.checkVisibility() && !one.closest('.table, pre, svg, .unseen'))

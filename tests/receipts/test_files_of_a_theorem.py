@@ -78,6 +78,7 @@ def receipt(tmp_path, monkeypatch):
         verdicts=[judge(one).as_json() for one in claims],
         faults={"planted": [], "generated": [], "drawn": 0},
         power=[],
+        errata=[],
         worst=[],
         rows=[row for at, pair in enumerate(every) for row in tried(*pair, at)],
         without={},

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.checking import Checked, _alone, _anew, _Law, check
+from pfbench.receipts.checking import Checked, _Law, check
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import summary
+from pfbench.receipts.redone import alone, anew
 from pfbench.receipts.runs import COLUMNS, read, written
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.archive import opened, write_archive
@@ -226,7 +227,7 @@ def test_a_method_that_takes_the_problem_from_its_memory_is_seen(tmp_path, monke
     )
     (tmp_path / "lazy_by_memory.py").write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    found = _alone("lazy_by_memory", 0, 1)
+    found = alone("lazy_by_memory", 0, 1, None)
     sys.modules.pop("lazy_by_memory", None)
     assert "fails in a process of its own: IndexError" in found
 
@@ -299,13 +300,13 @@ CLAIMS = [claimed(ByDigest, 1e-6), claimed(ByName, 1e-6), claimed(Honest, 1.0)]
 """
 
 
-def test_a_method_that_looks_its_problem_up_is_seen_where_that_is_drawn_anew(tmp_path, monkeypatch):
+def test_a_method_that_looks_its_problem_up_is_seen_where_that_is_drawnanew(tmp_path, monkeypatch):
     """Each claim holds on the problem that it states, and would be made again to the bit."""
     (tmp_path / "looking_up.py").write_text(LOOKUP)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     claims = stated("looking_up").claims
     assert not [one.name for one in claims if judge(one).wrong]
-    found = {one.name: _anew("looking_up", one.name, "quick", 3) for one in claims}
+    found = {one.name: anew("looking_up", one.name, "quick", 3) for one in claims}
     sys.modules.pop("looking_up", None)
     assert found["of-honest"] == ""
     for name in ("of-bydigest", "of-byname"):

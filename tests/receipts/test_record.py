@@ -1,13 +1,18 @@
 """A record takes in what is as it says, and nothing else; its page is made of its numbers."""
 
+import hashlib
 import json
 
 import pytest
 from forged_receipts import forged, lowered, run
 
+from pfbench.cli.catalogue import suites
+from pfbench.cli.compare import shipped_with
 from pfbench.receipts import confined
-from pfbench.receipts.board import Line, _by_class, page
+from pfbench.receipts.board import Known, Line, _by_class, page
 from pfbench.receipts.record import CHECK, FILE, Record
+from pfbench.receipts.standings import standings
+from pfbench.runs.planning.spec import read_spec
 
 
 @pytest.fixture
@@ -42,16 +47,51 @@ def test_an_honest_one_is_taken_in_and_a_forged_one_is_not(record, receipt, tmp_
     assert (tmp_path / "site" / place.name / "receipt.html").is_file()
 
 
+KEPT = {"runs": [40, 40], "new": 40, "salt": "<b>", "sha256": "", "same": True, "text": ""}
+KEPT |= {"least_p": 1.0, "verdicts": [2, 2], "faults": [4, 4]}
+
+
 def test_the_page_shows_what_each_claim_reached(record, receipt, tmp_path):
-    about = {"runs": [40, 40], "new": 40, "salt": "<b>", "sha256": "", "same": True}
-    about |= {"least_p": 1.0, "verdicts": [2, 2], "faults": [4, 4], "text": ""}
-    record.add(receipt, record.place("lazy", "0" * 64), about, "javascript:alert(1)")
+    record.add(receipt, record.place("lazy", "0" * 64), KEPT, "javascript:alert(1)")
     assert page(record, tmp_path / "out") == 1
     board = (tmp_path / "out" / "index.html").read_text()
     assert "javascript" not in board
     assert "<b>" not in board
     assert "f(x_t) - min f &lt;= Delta" in board
     assert board.count("<tr>") == 2 + 3  # by class, and all claims
+    assert "Errata" not in board
+
+
+def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record, receipt, tmp_path):
+    def erratum(name, shown):
+        words = {"as_printed": "a <= b", "corrected": "a <= 2 b", "claim": "", "ruling": "wrong"}
+        return {"erratum": name, **words, "evidence": {"shown": shown}, "readings": {}}
+
+    def with_errata(about):
+        about["errata"] += [erratum("of-one", True), erratum("of-two", False)]
+
+    path = forged(receipt, tmp_path / "errata.zip", about=with_errata)
+    record.add(path, record.place("lazy", "0" * 64), KEPT, "")
+    suite = Known("small", "seeds = 1", [("<i>m</i>", "first on 1 of 2")])
+    page(record, tmp_path / "out", [suite])
+    board = (tmp_path / "out" / "index.html").read_text()
+    assert "of-one" in board
+    assert "of-two" not in board
+    assert "a &lt;= 2 b" in board
+    assert f"Suite small, version {hashlib.sha256(b'seeds = 1').hexdigest()[:12]}" in board
+    assert "<td>&lt;i&gt;m&lt;/i&gt;</td><td>first on 1 of 2</td>" in board
+
+
+def test_every_method_of_a_suite_stands_somewhere():
+    """Of the suite of norms: each once, the one that is first most often first."""
+    path = suites()["norms"]
+    rows = list(standings(read_spec(path), shipped_with(path)))
+    firsts = [int(where.split()[2]) for _, where in rows]
+    assert firsts == sorted(firsts, reverse=True)
+    assert len(dict(rows)) == len(rows) > 8
+    for _, where in rows:
+        numbers = [int(one) for one in where.split() if one.isdigit()]
+        assert numbers[0] + sum(numbers[2:]) == numbers[1]
 
 
 def line(name, kind, verdict, *found, of=("convex",), proof=""):
@@ -63,15 +103,15 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
     rows = list(
         _by_class(
             [
-                line("loose", "bound", "holds", 0.1, None),
-                line("near", "bound", "tight", 0.2, 0.9, proof="https://a.org/b"),
-                line("wrong", "bound", "violated", 1.5, None),
-                line("least", "certificate", "holds", None, None),
-                line("count", "count", "holds", None, None, of=("smooth",)),
+                line("loose", "bound", "holds", 0.1, None, None),
+                line("near", "bound", "tight", 0.2, 0.9, None, proof="https://a.org/b"),
+                line("wrong", "bound", "violated", 1.5, None, None),
+                line("least", "certificate", "holds", None, None, 0.8),
+                line("count", "count", "holds", None, None, None, of=("smooth",)),
             ]
         )
     )
-    ((of, upper, lower, runs, program, proof),) = rows
+    ((of, upper, lower, runs, program, oracle, proof),) = rows
     assert of == "convex"
     assert upper.index("near") < upper.index("loose")
     assert "wrong" not in upper
@@ -79,6 +119,8 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
     assert "at-near/receipt.html" in runs
     assert ">0.200<" in runs
     assert ">0.900<" in program
+    assert ">0.800<" in oracle
+    assert "at-least" in oracle
     assert 'href="https://a.org/b"' in proof
 
 

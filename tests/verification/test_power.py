@@ -139,7 +139,7 @@ class Loses(Finds):
 def test_checks_that_were_killed_are_told():
     one = search()
     measure([one], [Loses(1.0)] * 3)
-    assert (one.least, one.lost, one.told) == (None, 2, "- (2 lost)")
+    assert (one.least, one.lost, one.told) == (None, 2, "- (2 trials without a verdict)")
 
 
 @pytest.mark.parametrize("place", range(len(FACTORS)))

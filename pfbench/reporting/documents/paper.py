@@ -8,13 +8,14 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 
 from pfbench.reporting.comparison import Compared, Scored
 from pfbench.reporting.findings.front import Front
 from pfbench.reporting.latex import latex_text, shielded
 from pfbench.reporting.statistics import leaders
 from pfbench.reporting.words import inside, whole
-from pfbench.runs.planning.tune import Tune
+from pfbench.runs.planning.tune import TUNED, Tune
 
 COLUMNS = 5
 """So many others stand beside the method."""
@@ -54,12 +55,12 @@ class Paper:
         lines = [
             "% pfbench compare; needs \\usepackage{booktabs}",
             "\\begin{table}",
-            "\\centering\\small",
+            "\\centering\\small\\setlength{\\tabcolsep}{4pt}",
             f"\\caption{{{self._caption(tune)}}}",
             f"\\label{{tab:{_key(self._stem)}}}",
             f"\\begin{{tabular}}{{lr{'r' * len(self._labels)}}}",
             "\\toprule",
-            " & ".join(["problem", "target", *map(latex_text, self._labels)]) + r" \\",
+            " & ".join(["problem", "target", *map(_head, self._heads())]) + r" \\",
             "\\midrule",
         ]
         before = None
@@ -71,6 +72,13 @@ class Paper:
             level = f"{self._comparison.targets[at].target:g}"
             lines.append(" & ".join([name, level, *texts]) + r" \\")
         return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""])
+
+    def _all_tuned(self) -> bool:
+        return all(label.endswith(TUNED) for label in self._labels)
+
+    def _heads(self) -> list[str]:
+        """Return what stands over the columns: what all share is left to the caption."""
+        return [label.removesuffix(TUNED) if self._all_tuned() else label for label in self._labels]
 
     def _row(self, cells: Sequence[Scored], at: int, best: int | None) -> Iterator[str]:
         known = {one.group.label: (number, one) for number, one in enumerate(cells)}
@@ -97,7 +105,8 @@ class Paper:
             said.append(f"The {left} easiest targets are left out.")
         if tune is not None:
             said.append(
-                f"Methods called tuned: {tune.trials} trials each on every problem with other "
+                f"{'All are tuned' if self._all_tuned() else 'Methods called tuned'}: "
+                f"{tune.trials} trials each on every problem with other "
                 f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to "
                 "each target decide."
             )
@@ -123,7 +132,9 @@ class Paper:
                 "% pfbench compare; needs \\usepackage{graphicx}",
                 "\\begin{figure}",
                 "\\centering",
-                f"\\includegraphics[width=3.25in]{{{self._stem}-compare.pdf}}",
+                # Columns of some classes are narrower.
+                "\\includegraphics[width=\\ifdim\\linewidth<3.25in \\linewidth\\else 3.25in\\fi]"
+                f"{{{self._stem}-compare.pdf}}",
                 f"\\caption{{{latex_text(said)}}}",
                 f"\\label{{fig:{_key(self._stem)}}}",
                 "\\end{figure}",
@@ -168,6 +179,12 @@ def _calls(one: Scored, at: int) -> str:
     text = whole(round(expected.value)) if expected.value >= 100 else f"{expected.value:.3g}"
     some = expected.hits < expected.planned
     return latex_text(text) + (f"$^{{{expected.hits}/{expected.planned}}}$" if some else "")
+
+
+def _head(label: str) -> str:
+    """Return a name in lines of some twelve letters, which a page has room for."""
+    lines = r" \\ ".join(latex_text(line) for line in wrap(label, 12))
+    return f"\\shortstack[r]{{{lines}}}" if len(label) > 12 else lines
 
 
 def _key(text: str) -> str:

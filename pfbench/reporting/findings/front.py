@@ -258,6 +258,18 @@ def strengths(comparison: Comparison) -> dict[str, float]:
     return found
 
 
+def standing_in_words(one: Front) -> list[str]:
+    """Return on how many pairs of problem and target a method is first, near, behind, nowhere."""
+    counted, leads, near, never = one.standing
+    behind = len(counted) - len(leads) - len(near) - len(never)
+    return [
+        f"first on {len(leads)} of {len(counted)}",
+        f"near on {len(near)}",
+        f"behind on {behind}",
+        f"not there on {len(never)}",
+    ]
+
+
 def front_in_words(one: Front) -> list[str]:
     """Return where a method stands to each target against all others, and what is open."""
     comparison = one.compared[0]

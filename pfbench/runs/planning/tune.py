@@ -20,6 +20,9 @@ from pfbench.runs.loop.stop import Stop
 Values = Mapping[str, Any]
 """Values of the names in braces of a selector."""
 
+TUNED = ", tuned"
+"""Stands behind the label of a tuned method."""
+
 
 @dataclass(frozen=True)
 class Tuned:
@@ -206,7 +209,7 @@ def key_of(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
 
 def tuned_label(label: str) -> str:
     """Return what a tuned method is called beside the same one as it was published."""
-    return f"{label}, tuned"
+    return f"{label}{TUNED}"
 
 
 def outward(tried: Sequence[Any], value: Any) -> int | float | str | None:

@@ -8,6 +8,7 @@ as a store has them.
 
 import hashlib
 import json
+import os
 import re
 import stat
 import zipfile
@@ -108,6 +109,8 @@ PACK = Form(
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 1
+_END, _END_BYTES = b"PK\x05\x06", 22
+"""How the last bytes of a zip file without a comment begin, and how many these are."""
 
 
 def can_hold(name: str) -> bool:
@@ -169,6 +172,9 @@ class Archive:
             self._entries = {entry.filename: entry for entry in entries}
             if len(self._entries) < len(entries):
                 raise Damaged("unreadable", "two files in it have the same name")
+            file.seek(-_END_BYTES, os.SEEK_END)
+            if file.read(len(_END)) != _END or min(one.header_offset for one in entries):
+                raise Damaged("unreadable", "there is something before or behind what is in it")
             form = next((one for one in forms if one.manifest in self._entries), forms[0])
             self.form = form
             for entry in entries:

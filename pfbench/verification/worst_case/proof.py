@@ -182,23 +182,26 @@ def proof_of(problem: Any, measures: Sequence[Any], functions: Sequence[Any]) ->
     functions
         Whose points there are, those of the class and of the set.
     """
-    # PEPit makes the constraints on measures itself, first of all, and keeps them to itself.
-    first = problem._list_of_prepared_constraints
+    # The first multiplier is that of the Gram matrix; then come those of the measures, of which
+    # PEPit makes the constraints itself, before all others.
+    _, *weights = problem.wrapper.get_dual_variables()[0]
     raw: list[tuple[str, int, tuple[int, ...], Any, Any]] = [
-        *((MEASURE, 0, (), of, one) for of, one in zip(measures, first, strict=False)),
-        *((CONDITION, 0, (), one.expression, one) for one in problem.list_of_constraints),
+        *((MEASURE, 0, (), of, one) for of, one in zip(measures, weights, strict=False)),
+        *(
+            (CONDITION, 0, (), one.expression, one.eval_dual())
+            for one in problem.list_of_constraints
+        ),
     ]
     for number, function in enumerate(functions):
         for kind, table in function.tables_of_constraints.items():
             every = np.ndenumerate(table.to_numpy())
             for at, one in ((at, one) for at, one in every if hasattr(one, "eval_dual")):
-                raw.append(
-                    (kind, number, at[-1:] if kind in EQUATIONS else at, one.expression, one)
-                )
+                at = at[-1:] if kind in EQUATIONS else at
+                raw.append((kind, number, at, one.expression, one.eval_dual()))
     sizes = problem.G_value.shape[0], len(problem.F_value)
     terms = [
-        Term(kind, float(one.eval_dual()), number, at, *_affine(expression, *sizes))
-        for kind, number, at, expression, one in raw
+        Term(kind, float(multiplier), number, at, *_affine(expression, *sizes))
+        for kind, number, at, expression, multiplier in raw
     ]
     points = [
         [(_vector(x, sizes[0]), _vector(g, sizes[0]), _value(f, sizes[1])) for x, g, f in of]
