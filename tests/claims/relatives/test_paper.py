@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from judging import assert_complete, assert_shown, pairs
+from judging import assert_complete, assert_shown, judge, pairs, trial
 
-from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms import ALGORITHMS, lan_sliding
+from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.methods.stating import CONSTANTS
-from pfbench.claims.relatives import PAPER, convex, lower, schedules, smooth, storm
+from pfbench.claims.relatives import PAPER, condg, convex, lower, schedules, smooth, storm
 from pfbench.claims.relatives.instances import signed
 
 pytestmark = pytest.mark.claims
@@ -196,3 +197,35 @@ def moments(name, a, x, p, b, eta, T):
             moved += chance * (shift @ M @ shift + spread * eta**2 * (noise @ M @ noise))
         M = new
     return off, moved, squared
+
+
+def half_steps(ask, l, u, lam, eta):  # noqa: E741
+    x = np.array(u)
+    while True:
+        g = l + (x - u) / lam
+        d = ask.lo(g) - x
+        if -g @ d <= eta:
+            return x
+        x = x + 0.5 * min(1.0, -(g @ d) * lam / (d @ d)) * d
+
+
+@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
+    assert judge(claim).verdict == "holds"
+    monkeypatch.setattr(lan_sliding, "condg", half_steps)
+    found = judge(claim)
+    assert (found.verdict, "goes another way" in found.reason) == ("violated", True)
+
+
+@pytest.mark.parametrize("kind", [PAGEConvexFW, SpiderConvexFW])
+def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
+    """By the part of the check that looks at it: the rest takes runs."""
+    (claim,) = (one for one in convex.CLAIMS if one.algorithm == kind.name)
+    assert convex.returned(trial(claim)).verdict == "holds"
+    Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})  # noqa: N806
+    assert convex.returned(trial(claim, Uniform)).verdict == "violated"
+
+
+def uniform(cls, epsilon, constants, **given):
+    kind = cls.__mro__[1]
+    return kind.theory(epsilon, constants, **{**given, "output": "uniform"})
