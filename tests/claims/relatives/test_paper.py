@@ -7,7 +7,7 @@ from judging import assert_complete, assert_shown, judge, pairs, trial
 from pfbench.algorithms import ALGORITHMS, lan_sliding
 from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.methods.stating import CONSTANTS
-from pfbench.claims.relatives import PAPER, condg, convex, lower, schedules, smooth, storm
+from pfbench.claims.relatives import PAPER, cheapest, condg, convex, lower, schedules, smooth, storm
 from pfbench.claims.relatives.instances import signed
 
 pytestmark = pytest.mark.claims
@@ -222,10 +222,23 @@ def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monke
     """By the part of the check that looks at it: the rest takes runs."""
     (claim,) = (one for one in convex.CLAIMS if one.algorithm == kind.name)
     assert convex.returned(trial(claim)).verdict == "holds"
-    Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})  # noqa: N806
+    Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
     assert convex.returned(trial(claim, Uniform)).verdict == "violated"
 
 
 def uniform(cls, epsilon, constants, **given):
     kind = cls.__mro__[1]
     return kind.theory(epsilon, constants, **{**given, "output": "uniform"})
+
+
+def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
+    """At n = 100 all batches and 2000 chances are tried; published sizes have c = 1."""
+    n, accurate = 100, 1e6
+    chances = np.geomspace(1e-4, 0.99, 2000)
+    every = [cheapest.cost(n, b, p, accurate) for b in range(1, 60) for p in chances]
+    ours = cheapest.cost(n, 1, 2 / n, accurate)
+    assert 1.0 - 1e-9 <= ours / min(every) <= 1.001
+    assert ours <= cheapest.least(n, 1.0, accurate, 1.0)
+    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
+    step = 2.0 / (1.0 + np.sqrt(5.0))  # of the lemma, for L = 1
+    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)
