@@ -15,7 +15,7 @@ from pfbench.estimators import PAGE
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
-from pfbench.verification.units import NUMBER, formula
+from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 SIZES = (10_000, 1_000_000)
 
@@ -87,7 +87,7 @@ CHEAPEST = Claim(
     assumptions=("L = L_ms",),
     schedule="eta of the lemma, by b and p",
     takes=(0.2, 0.2),
-    formulas=(formula(least, NUMBER),),
+    formulas=(formula(least, NUMBER, epsilon=GRADIENT),),
 )
 
 CLAIMS = (CHEAPEST,)
