@@ -70,7 +70,7 @@ def adaptive(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Pl
     """Yield the places of STORM by its source's symbols: eta_t, a_{t+1} = c eta_t^2.
 
     k = step w^(1/3), c = alpha/step^2. Which component was drawn is not told: it is the one whose
-    gradient gives the eta_t that leads nearest to where the step went.
+    gradient gives the eta_t that is nearest to what the step tells.
     """
     w = s["floor"]
     k, c = s["step"] * w ** (1.0 / 3.0), s["alpha"] / s["step"] ** 2
@@ -81,11 +81,11 @@ def adaptive(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Pl
             formed = Formed(at=x, batch=1, against=before, known=(1.0 - a) * d, kept=1.0 - a)
         each = squares + (problem.components(x) ** 2).sum(axis=1)
         etas = k / (w + each) ** (1.0 / 3.0)
-        places = x - etas[:, None] * one.estimate
-        i = int(np.argmin(np.abs(places - one.x).max(axis=1)))
+        g = one.estimate
+        i = int(np.argmin(np.abs(etas - (x - one.x) @ g / max(1e-300, float(g @ g)))))
         squares, a = float(each[i]), c * float(etas[i]) ** 2
-        yield Place(formed=formed, x=places[i])
-        before, x, d = x, one.x, one.estimate
+        yield Place(formed=formed, x=x - etas[i] * g)
+        before, x, d = x, one.x, g
 
 
 def pairs(s: Parameters, n: int) -> tuple[Counts, ...]:
