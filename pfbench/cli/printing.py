@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -55,6 +55,11 @@ def complain(message: str) -> None:
 def note(line: str) -> None:
     """Print a line on the standard error."""
     console(error=True).print(visible(line))
+
+
+def again(*, quiet: bool) -> Callable[[str], None]:
+    """Return what says on the standard error which run is made again."""
+    return lambda text: None if quiet else note(f"again: {text}")
 
 
 def alone(as_json: bool) -> AbstractContextManager[object]:
