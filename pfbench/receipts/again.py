@@ -70,6 +70,10 @@ class Checked:
         """The least p-value."""
         return min((p for _, p in self.laws), default=1.0)
 
+    def note(self, text: str) -> None:
+        """Take in a sentence on what is not as it should be, if there is one."""
+        self.off += [text] if text else []
+
     def law(self, what: str, there: Sequence[float], here: Sequence[float]) -> None:
         """Compare what old runs and those of new seeds have; equal numbers tell nothing."""
         old, new = np.array(there), np.array(here)

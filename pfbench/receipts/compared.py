@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +134,7 @@ def _asked(
         plan = there.cells[name][1][0]
         yield Asked(
             Task(untouched, (_alone, plan), seconds),
-            partial(_differ, found),
+            found.note,
             f"the method of {name} in a process of its own",
         )
     for k, name in enumerate(cells):
@@ -185,10 +184,6 @@ class _Law:
 
 def _spent(run: Run) -> dict[str, float]:
     return {"iterations": run.iterations, **run.counts.as_dict()}
-
-
-def _differ(found: Checked, text: str) -> None:
-    found.off += [text] if text else []
 
 
 def _named(plan: PlannedRun) -> str:
