@@ -117,7 +117,7 @@ class _Asking:
             if not self.old[at]:
                 said = self.about["without"].get(name, "")
                 yield Asked(
-                    self.of(redone.none_of, at, self.about["seed"], said), differ, name, False
+                    self.of(redone.none_of, at, self.about["seed"], said), note, name, False
                 )
                 continue
             law = _Law(self.old[at], name, self.found)
