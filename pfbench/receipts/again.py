@@ -84,6 +84,15 @@ class Checked:
         text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
         self.laws.append((f"{what} has another law now ({text})", p))
 
+    def fresh(
+        self, name: str, there: Sequence[Mapping[str, float]], here: Sequence[Mapping[str, float]]
+    ) -> None:
+        """Compare runs of new seeds with the old ones, of each the numbers by the same names."""
+        self.new += len(here)
+        for kind in there[0]:
+            old, new = ([one[kind] for one in runs] for runs in (there, here))
+            self.law(f"{kind} of {name}", old, new)
+
     def compare(self) -> None:
         """Note which laws are others than the old ones, at `LEVEL` all together."""
         self.off += [text for text, p in self.laws if p <= LEVEL / len(self.laws)]

@@ -120,7 +120,7 @@ class _Asking:
                     self.of(redone.none_of, at, self.about["seed"], said), note, name, False
                 )
                 continue
-            law = _Law(self.old[at], name, self.found)
+            law = partial(_fresh, self.old[at], name, self.found)
             yield Asked(self.of(redone.new_runs, at, fresh), law, f"new seeds of {name}")
             row = self.rng.choice(self.old[at]) if self.same else None
             what = f"{name} with its method in a process of its own"
@@ -246,22 +246,14 @@ class _Runs:
                 self.found.off.append(f"a run of {self.name} ({seed}) made again has {what}")
 
 
-@dataclass
-class _Law:
-    """Takes runs of new seeds, which must have the law of the old ones."""
-
-    old: Sequence[Row]
-    name: str
-    found: Checked
-
-    def __call__(self, made: Any) -> None:
-        if isinstance(made, str):
-            self.found.off.append(f"runs of {self.name} with new seeds come to no end: {made}")
-            return
-        self.found.new += len(made)
-        for kind in ("iteration", *COUNTED, "measured"):
-            there, here = ([row[kind] for row in rows] for rows in (self.old, made))
-            self.found.law(f"{kind} of {self.name}", there, here)
+def _fresh(old: Sequence[Row], name: str, found: Checked, made: Any) -> None:
+    """Take runs of new seeds, which must have the law of the old ones."""
+    if isinstance(made, str):
+        found.off.append(f"runs of {name} with new seeds come to no end: {made}")
+        return
+    kinds = ("iteration", *COUNTED, "measured")
+    there, here = ([{kind: row[kind] for kind in kinds} for row in rows] for rows in (old, made))
+    found.fresh(name, there, here)
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def _asked(
         )
     for k, name in enumerate(cells):
         old, new = there.cells[name]
-        law = _Law([known[plan].run for plan in old], name, found)
+        law = partial(_fresh, [known[plan].run for plan in old], name, found)
         task = Task(untouched, (_made, new, there.targets, [()] * len(new)), seconds)
         yield Asked(task, law, f"new seeds of {name}", not k)
     rest = rng.sample([plan for plan in pool if plan not in first], len(pool) - len(first))
@@ -166,20 +167,9 @@ class _Again:
                 self.found.off.append(f"the run of {_named(plan)} made again has {what}{numbers}")
 
 
-@dataclass
-class _Law:
-    """Takes runs of new seeds, which must have the law of the old ones."""
-
-    old: Sequence[Run]
-    name: str
-    found: Checked
-
-    def __call__(self, made: Sequence[Run]) -> None:
-        self.found.new += len(made)
-        old, new = ([_spent(run) for run in runs] for runs in (self.old, made))
-        for kind in old[0]:
-            there, here = ([one[kind] for one in runs] for runs in (old, new))
-            self.found.law(f"{kind} of {self.name}", there, here)
+def _fresh(old: Sequence[Run], name: str, found: Checked, made: Sequence[Run]) -> None:
+    """Take runs of new seeds, which must have the law of the old ones."""
+    found.fresh(name, list(map(_spent, old)), list(map(_spent, made)))
 
 
 def _spent(run: Run) -> dict[str, float]:
