@@ -8,12 +8,13 @@ import numpy as np
 
 from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
+from pfbench.claims.lacoste2016.steps import curvature_of
 from pfbench.points import combine, keep
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.stating.bound import bound
+from pfbench.verification.stating.mean_along import gap as gap_at
 from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30

@@ -81,13 +81,13 @@ def vanishing_sharper(
     )
 
 
-def of_constant(c: Numbers) -> Numbers:
-    """Return alpha and gamma = K^(-1/2) of theorem 5.4."""
-    return {"alpha": ALPHA, "step": c["K"] ** -0.5}
+def of_constant(c: Numbers, alpha: float = ALPHA) -> Numbers:
+    """Return alpha and gamma = K^(-1/2) of theorems 5.4 and 5.6."""
+    return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def of_vanishing(c: Numbers) -> Numbers:
-    """Return gamma = K^(-3/4) of theorem 5.5; alpha_k = k^(-1/2) where none is given."""
+    """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
     return {"step": c["K"] ** -0.75}
 
 
