@@ -235,7 +235,8 @@ def _means(
 def _ratios(verdict: Mapping[str, Any]) -> Iterator[float]:
     """Yield the shares of a bound among what a verdict measured."""
     for name, value in verdict["measured"].items():
-        if name.rpartition(": ")[2] == "ratio" and isinstance(value, int | float):
+        is_one = name.rpartition(": ")[2] == "ratio" and not name.startswith("condition ")
+        if is_one and isinstance(value, int | float):
             yield value
 
 
