@@ -26,7 +26,7 @@ from pfbench.verification.stating.setting import chance, check_fit
 from pfbench.verification.summaries import main_numbers
 from pfbench.verification.trial import Trial, method_of
 
-SECONDS, EACH = 10.0, 0.5
+SECONDS, EACH = 10.0, 1.0
 """Seconds of processor for all instances, and for one of them."""
 
 _PILOTS = 3
