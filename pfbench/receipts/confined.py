@@ -45,8 +45,8 @@ class Confinement:
         )
         return (
             f"it has {network}; an empty home and none of your environment, but it can read and "
-            f"write the files that you can; at most {MEMORY // 2**30} GiB of memory a process, {PROCESSES} "
-            f"processes, {FILE // 2**30} GiB a file"
+            f"write the files that you can; at most {MEMORY // 2**30} GiB of memory a process, "
+            f"{PROCESSES} processes, {FILE // 2**30} GiB a file"
         )
 
 
