@@ -17,7 +17,7 @@ from pfbench.base.state import Point, State
 from pfbench.claims.pethick2025.descent import descended, of_constant, of_vanishing
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm, known
+from pfbench.verification.stating.mean_along import MeanAlong, dual_norm, known
 from pfbench.verification.statistics import Decision, across, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
