@@ -240,7 +240,7 @@ def _pilot(claim: Claim, effort: str, seed: int) -> float | None:
         for setting in check.settings.values():
             for drawn in trial.seeds(_PILOTS if chance(trial, one) else 1, "pilot"):
                 case = setting.on(trial, one.of_seed(drawn))
-                check_fit(trial, case)
+                check_fit(case)
                 ratios.append(check.largest(trial, case, drawn))
     except Exception:  # the method, its parameters or the bound may be made for other problems
         return None
