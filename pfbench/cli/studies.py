@@ -111,6 +111,7 @@ _LEFT_OUT: dict[str, Any] = {
     **dict.fromkeys(
         ("algorithm", "faults", "late", "within", "longest", "receipt", "explain", "at_seed")
     ),
+    "harder": False,
     "listing": False,
     "repeat": 1,
 }

@@ -14,6 +14,9 @@ from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_one
+from pfbench.cli.harder import as_json as as_json_of
+from pfbench.cli.harder import in_words as told_of
+from pfbench.cli.harder import tried_on_harder
 from pfbench.cli.known import soon_verified
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
@@ -27,6 +30,7 @@ from pfbench.cli.work import Work
 from pfbench.cli.worst import show_worst_cases
 
 if TYPE_CHECKING:
+    from pfbench.claims.harder import Hardest
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import Finding, Verification
     from pfbench.verification.verdict import Verdict
@@ -60,6 +64,9 @@ def verify(
     power: bool = flag("The verb `power`: the smallest error that each check finds.", "--power"),
     units: bool = flag(
         "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
+    ),
+    harder: bool = flag(
+        "Of FILE.py: try the instances of the catalogue on bounds that hold, too.", "--harder"
     ),
     longest: float | None = option(
         "SECONDS", "Of --power, --receipt: no power of checks that take longer."
@@ -111,6 +118,8 @@ def verify(
         raise InputError("--receipt makes every test: leave the other option out.")
     if at_seed is not None and (mutants or worst_case or power or units or receipt):
         raise InputError("--at-seed goes with claims alone: leave the other option out.")
+    if harder and (algorithm or mutants or worst_case or power or units or receipt or repeat > 1):
+        raise InputError("--harder goes with claims alone: leave the other option out.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
     claims = [_spelled_out(name) for name in claims or ()]
@@ -163,7 +172,7 @@ def verify(
                 work.at_seed = at_seed or 0
                 _repeat(work)
             else:
-                _verify(work, algorithm, at_seed)
+                _verify(work, algorithm, at_seed, harder)
         except StorageError as error:
             if not work.made:
                 raise
@@ -186,7 +195,9 @@ def _announce(names: Sequence[str], target: Path | None) -> None:
             printing.note(f"importing {name}")
 
 
-def _verify(work: Work, algorithm: str | None, at_seed: int | None = None) -> None:
+def _verify(
+    work: Work, algorithm: str | None, at_seed: int | None = None, harder: bool = False
+) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
     from pfbench.verification.session import at_seed_of
     from pfbench.verification.subject import Subject
@@ -217,7 +228,8 @@ def _verify(work: Work, algorithm: str | None, at_seed: int | None = None) -> No
         else:
             done = soon_verified(session, claims, subject, steps)
         found = session.examine(errata)
-    _tell(done, found, work)
+    tried = [] if algorithm else tried_on_harder(work, done.rows, harder)
+    _tell(done, found, work, tried)
 
 
 def _verify_worst_cases(work: Work, within: str) -> None:
@@ -237,7 +249,9 @@ def _verify_worst_cases(work: Work, within: str) -> None:
     _tell(done, [], work)
 
 
-def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
+def _tell(
+    done: "Verification", found: "Sequence[Finding]", work: Work, tried: "Sequence[Hardest]" = ()
+) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
     from pfbench.claims.catalogue import PAPERS, own_papers, titles_of
     from pfbench.verification.statistics import MOST_TESTS
@@ -248,6 +262,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     work.write(
         done.as_json()
         | {"findings": [one.as_json() for one in found], "units": [one.as_json() for one in units]}
+        | as_json_of(tried)
     )
     if work.table is not None:
         titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
@@ -257,6 +272,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
         title = "comparisons whose winner depends on the criterion"
         show(
             _verdicts(done),
+            told_of(tried, done.rows),
             heading("findings", _found(found)) if found else None,
             heading(title, _scales()) if rates else None,
             Text(in_words(done.summary)),

@@ -189,3 +189,29 @@ def test_the_table_of_units_is_that_of_the_catalogue():
     named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
     assert {one.name for one in CLAIMS.values() if of_claim(one).homogeneous is False} <= named
     assert all(name in table for name in CLAIMS)
+
+
+def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, own):
+    shutil.copy(FILE.parent.parent / "uncertain_theorem.py", own / "unsure.py")
+    outcome = pfbench("verify", "unsure.py:SMALL", "--jobs", 0, "--json", "out.json")
+    assert outcome.status == 0  # its verdict is what its own instances say
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    assert verdicts(content) == {"walk-small": "inconclusive"}
+    (hardest,) = content["harder"]
+    assert hardest["verdict"] == "violated"
+    assert "harder instances are tried for 10 s each: walk-small" in outcome.err
+    told = " ".join(outcome.out.split())
+    assert f"the hardest is {hardest['instance']} of {hardest['of']}: violated there" in told
+    assert max(map(len, outcome.out.splitlines())) <= 100
+
+
+def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own):
+    wide = (own / "mine.py").read_text().replace("lambda c, a: 2 * c", "lambda c, a: 200 * c")
+    (own / "mine.py").write_text(wide)
+    assert "room to spare: descent-mean; --harder" in pfbench("verify", "mine.py:MEAN").out
+    content = pfbench("verify", "mine.py:MEAN", "--harder", "--jobs", 0, "--json", "-").json
+    assert verdicts(content) == {"descent-mean": "holds"}
+    assert content["harder"][0]["claim"] == "descent-mean"
+    words = "--harder goes with claims alone"
+    assert words in pfbench("verify", "mine.py:MEAN", "--harder", "--units").err

@@ -51,6 +51,9 @@ OVER = {
 _EACH = ("every", "step", "least")
 """Stated of every run, with a bound that is a function of t, too."""
 
+RUNS = (80, 320)
+"""How many runs are made at most on an instance, quick and full, where a bound does not say."""
+
 _BATCH = 10
 """Runs between two looks at a mean."""
 
@@ -270,7 +273,7 @@ def bound(
     parameters: Given | Mapping[str, Given] | None = None,
     full: Mapping[str, Any] | None = None,
     constants: Callable[[Any], Any] | None = None,
-    runs: tuple[int, int] = (80, 320),
+    runs: tuple[int, int] = RUNS,
     own_constant: bool = False,
     pooled: bool = False,
 ) -> Bound:

@@ -1,0 +1,78 @@
+"""Bounds of somebody's own on the catalogue's instances: false ones are refuted, right ones not."""
+
+from dataclasses import replace
+from time import process_time
+
+import pytest
+from uncertain_theorem import RIGHT, SMALL, Walk
+
+from pfbench.base.errors import InputError
+from pfbench.claims import counts, harder
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.problems.with_norm import Normed
+from pfbench.verification.instances import instance
+from pfbench.verification.session import judge
+
+
+def test_a_constant_too_small_by_ten_is_led_to_the_instance_that_refutes_it():
+    assert judge(SMALL).verdict == "inconclusive"
+    found = harder.hardest(SMALL)
+    assert (found.verdict, found.mean) == ("violated", True)
+    assert found.of in CLAIMS
+    assert f"{found.instance} of {found.of}: violated there" in found.in_words()
+    as_told = replace(
+        SMALL, instances=(found.instance,), check=replace(SMALL.check, over="mean", runs=(80, 80))
+    )
+    assert judge(as_told, seed=3).verdict == "violated"  # on other seeds, too
+    assert judge(SMALL).verdict == "inconclusive"  # and nothing else has changed
+
+
+def test_a_right_theorem_is_not_accused():
+    found = harder.hardest(RIGHT)
+    assert found.tried >= 5
+    assert found.verdict in ("tight", "holds", "inconclusive")
+    assert "Put it among the claim's instances to have it tested there" in found.in_words()
+
+
+def test_every_instance_is_made_again_by_its_selector():
+    known = harder.catalogue()
+    assert len(known) > 250
+    assert len({selector for _, selector, _ in known}) == len(known)
+    for _, selector, one in known:
+        again = instance(selector)
+        assert again.build is one.build
+        assert dict(again.parameters) == dict(one.parameters), selector
+
+
+def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
+    convex = replace(SMALL, assumptions=("convex",))
+    fitting = [one.one.example() for one in harder._fitting(convex)]
+    assert all("convex" in problem.properties for problem in fitting)
+    own = replace(SMALL, instances=("quadratic[source=synthetic,set=none,rows=20,columns=3]",))
+    lacks = [one.lacks for one in harder._fitting(own)]
+    assert any("convex" in one for one in lacks)
+    words = harder.Hardest("a", 1, 1.0, "b", "c", ("convex",), False, "violated", "", "").in_words()
+    assert "unlike its own, not known for: convex" in words
+
+
+def test_only_problems_of_the_same_parts_are_tried():
+    """With the Euclidean smoothness of a plain problem a norm has nothing to do."""
+    fitting = [one.one.example() for one in harder._fitting(SMALL)]
+    assert fitting
+    assert not any(isinstance(problem, Normed) or problem.bounded for problem in fitting)
+    assert all(problem.penalty is None for problem in fitting)
+
+
+def test_what_takes_too_long_is_left_out():
+    problem = SMALL.instances[0].example()
+    method = Walk(iterations=10**9, step=1e-3)
+    brief = harder._Brief(SMALL, until=process_time() + 0.05)
+    with pytest.raises(harder._TooLong):
+        for _ in brief.moves(problem, method):
+            pass
+
+
+def test_calls_follow_from_the_schedule():
+    cost = replace(SMALL, check=counts(lambda c, a: {"sfo": 1}, parameters={}))
+    with pytest.raises(InputError, match="walk-small has no bound"):
+        harder.hardest(cost)
