@@ -40,13 +40,14 @@ OWN_FUNCTIONS = {"f": f, "g": g, "lmo": lmo}
 def make_files(folder):
     """Make the files and folders that the commands name; w8a is there, but cut in two."""
     (folder / "folder.csv").mkdir()
+    (folder / "wrong_folder.py").mkdir()
     (folder / "bad").mkdir()
     (folder / "bad" / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,2,five,3\n")
     (folder / "data" / "w8a").mkdir(parents=True)
     whole = bz2.compress(b"-1 3:1 5:1\n" * 100_000)
     (folder / "data" / "w8a" / "w8a.bz2").write_bytes(whole[: len(whole) // 2])
     for name, text in FILES.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="utf-8", newline="")
 
 
 _METHOD = """

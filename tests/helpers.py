@@ -13,9 +13,10 @@ import numpy as np
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.atoms import Factors
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
+from pfbench.problems.observations import Observations
 from pfbench.sets import L1Ball, NuclearBall
 
 # --- making things --------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def test_verifying_a_claim(tmp_path, monkeypatch, capsys):
 @pytest.mark.long
 def test_what_the_check_of_a_claim_notices(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (command,) = (one for one in commands_of("docs/verify-a-claim.md") if "--mutants" in one)
+    (command,) = (one for one in commands_of("docs/verify-a-claim.md") if "faults" in one)
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.stderr
     assert "frank-wolfe-half-step" in result.stdout

@@ -166,6 +166,36 @@ FILES = {
     "wrong_import.py": "import no_such_module_here\n",
     "wrong_raises.py": "raise ValueError('not today')\n",
     "wrong_exits.py": "raise SystemExit(3)\n",
+    "wrong_circle.py": "from wrong_round import B\n\nA = 1\n",
+    "wrong_round.py": "from wrong_circle import A\n\nB = 2\n",
+    "wrong_sums.py": """
+import numpy as np
+from pfbench.problems import FiniteSum
+from pfbench.sets import L2Ball
+
+
+class NoNumbers(FiniteSum):
+    n, set, scale, dtype = 3, L2Ball(2, 1.0), np.nan, np.float64
+
+    def start(self):
+        return np.zeros(2, self.dtype)
+
+    def value(self, x):
+        return float(x @ x) / 2
+
+    def batch(self, sample, x):
+        return self.gradient(x)
+
+    def gradient(self, x):
+        return (x - 1) * self.scale
+
+
+class Single(NoNumbers):
+    scale, dtype = 1.0, np.float32
+""",
+    "marked.toml": "\ufefftitle = 'x'\r\nproblms = ['quadratic']\r\n",
+    "nul.toml": "title = 'x\0'\n",
+    "deep.toml": "x = " + 9000 * "[" + 9000 * "]" + "\n",
     "wrong_mine.py": """
 from dataclasses import dataclass
 
@@ -221,6 +251,16 @@ OWN = {
     "verify wrong_raises.py": "ValueError: not today",
     "verify wrong_exits.py": "SystemExit: 3",
     "verify nowhere.py": "there is no file nowhere.py",
+    "verify wrong_circle.py": "circular import",
+    "verify wrong_folder.py": "wrong_folder.py is a folder: give the path of a file",
+    "verify wrong_empty.py --harder --units": "--harder goes with claims alone",
+    "verify '*-nothing'": "no claim fits '*-nothing'",
+    "verify ''": "unknown claim ''",
+    "verify shen2019-count-sg --store file/store": "the store file/store cannot be made",
+    "verify shen2019-count-sg --seed 1e9": "--seed",
+    "explain '*'": "unknown claim '*'",
+    "faults no-claim": "unknown claim 'no-claim'",
+    "power no-claim": "unknown claim 'no-claim'",
     "explain": "NAME",
     "explain shen2019-mse-svgr": "did you mean 'shen2019-mse-svrg'",
     "faults --most 0": "--most=0 must be at least 1",
@@ -240,6 +280,13 @@ OWN = {
     "run misspelt.toml": "did you mean 'problems'",
     "run seeds.toml": "seeds=0 must be at least 1",
     "run file": "is not a TOML file",
+    "run marked.toml": "did you mean 'problems'",
+    "run nul.toml": "is not a TOML file",
+    "run deep.toml": "deep.toml",
+    "run wrong_folder.py": "wrong_folder.py cannot be read",
+    "run misspelt.toml --jobs -99999999999999999999": "must be at least 0",
+    "report wrong_mine.py": "wrong_mine.py is not a TOML file",
+    "compare ''": "NAME",
     "pack": "-o FILE, or --check FILE",
     "pack nowhere.toml": "with -o FILE",
     "pack --check file": "no whole archive of pfbench",
@@ -247,6 +294,8 @@ OWN = {
     "pack --check file --share 2": "--share=2.0 must be at most 1",
     "pack --check file --share many": "as in 5% or 0.05",
     "receipt": "--check",
+    "pack --check folder.csv": "folder.csv",
+    "receipt --check folder.csv": "folder.csv",
     "receipt --check file": "no whole archive of pfbench",
     "receipt --check file --seconds -1": "--seconds=-1.0 must be greater than 0",
     "record add board file": "pfbench record init board",
@@ -261,11 +310,14 @@ OWN = {
     # what one brings
     "new algoritm x": "did you mean 'algorithm'",
     "new algorithm 'my method'": "letters and digits",
+    "new algorithm ../x": "letters and digits",
+    "new algorithm 'ünïcode'": "letters and digits",
     "new algorithm class": "take another NAME",
     "new algorithm numpy": "take another NAME",
     "check l3": "did you mean 'l2'",
     "check l1 --kind sett": "did you mean 'set'",
     "check frank-wolfe --problem quadratc": "did you mean 'quadratic'",
+    "check ''": "NAME",
     "check wrong_mine.py": "FILE.py:NAME",
     "check wrong_mine.py:Min": "did you mean 'Mine'",
     "check wrong_mine.py:THING": "nothing that can be checked",
@@ -274,6 +326,11 @@ OWN = {
     "solve -p quadratic -a 'wrong_mine.py:Mine[iteration=3]'": "did you mean 'iterations'",
     "solve -p quadratic -a wrong_mine.py:halves": "a function of (ask, x, rng)",
     "solve -p quadratic -a no_module_here:Mine": "there is no module no_module_here",
+    "solve -p quadratic -a wrong_empty.py:Mine": "wrong_empty.py has no Mine",
+    "solve -p quadratic -a ../nowhere/mine.py:Mine": "there is no file ../nowhere/mine.py",
+    "solve -p quadratic -a wrong_sums.py:Single --json": "is no algorithm",
+    "solve -p wrong_sums.py:NoNumbers -a 'frank-wolfe[iterations=3]'": "NaN or infinite entries",
+    "solve -p wrong_sums.py:Single -a 'frank-wolfe[iterations=3]'": "float64, not float32",
     "solve -p wrong_mine.py:THING -a frank-wolfe": "wrong_mine.py:THING is no problem",
     # selectors
     "solve -p frank-wolfe -a quadratic": "frank-wolfe is an algorithm, and no problem",
@@ -286,6 +343,9 @@ OWN = {
     "solve -p quadratic -a 'frank-wolfe[iterations=[1,2]]'": "must be an integer",
     "solve -p quadratic -a 'frank-wolfe[iterations=3,step=fast]'": "unknown value for step 'fast'",
     "solve -p quadratic -a prox-spiderboost": "prox-spiderboost needs",
+    "solve -p quadratic -a 'ünïcode[iterations=3]'": "write NAME or NAME[key=value",
+    "solve -p 'quadratic[rows=1e300]' -a frank-wolfe": "rows=1e+300 must be an integer",
+    "solve -p 'quadratic[radius=1e999]' -a frank-wolfe": "radius=inf must be finite",
     "solve -p quadratic -a frank-wolfe --budget 100": "write COUNT=NUMBER",
     "solve -p quadratic -a frank-wolfe --stop 0.1": "write MEASURE=NUMBER",
     "solve --problm quadratic": "no such option: --problm",
@@ -310,6 +370,10 @@ PYTHON = {
     'pf.problem("quadratic", radius=-1)': "radius=-1 must be greater than 0",
     'pf.problem("quadratic[rows=3]", rows=4)': "rows is given twice",
     'pf.problem("quadratic", source="mine.csv")': "unknown value for source 'mine.csv'",
+    'pf.problem("quadratic", rows=10**40)': "rows=1",
+    'pf.problem("quadratic", rows=float("inf"))': "rows=inf",
+    'pf.problem("quadratic\\n[rows=3")': "NAME[key=value",
+    'pf.algorithm("")': "unknown algorithm ''",
     'pf.algorithm("frank-wolf")': "did you mean 'frank-wolfe'",
     'pf.algorithm("nfwu-sg", bach=3)': "did you mean 'batch'",
     "pf.algorithm(pf.Algorithm)": "named by a text, as in 'afw', not the class Algorithm",
@@ -341,6 +405,13 @@ PYTHON = {
     'pf.solve(problem, method, measures={"m": lambda p: 1.0})': "the measure m failed: TypeError",
     "pf.solve(problem, method, seed=-1)": "seed=-1 must be at least 0",
     'pf.solve(problem, method, seed="x")': "seed='x' must be an integer",
+    "pf.solve(problem, method, seed=1.5)": "seed=1.5 must be an integer",
+    "pf.solve(problem, method, seed=True)": "seed=True must be an integer",
+    "pf.solve(problem, method, seed=np.array([1, 2]))": "seed=",
+    "pf.solve(problem, method, every=2.5)": "every=2.5 must be an integer",
+    "pf.solve(problem, method, time_limit=float('nan'))": "must be finite",
+    "pf.solve(problem, method, start=np.full(4, np.nan))": "NaN or infinite entries",
+    "pf.solve(problem, method, start=[0, 0, 0, 0])": "start",
     "pf.solve(problem, method, every=0)": "every=0 must be at least 1",
     "pf.solve(problem, method, time_limit=0)": "time_limit=0 must be greater than 0",
     "pf.solve(problem, method, start=np.ones(3))": "of shape (3,)",
@@ -357,6 +428,8 @@ PYTHON = {
     'pf.check("l3")': "did you mean 'l2'",
     "pf.check(3)": "nothing that can be checked",
     'pf.verify("no-claim")': 'a list of claims, as in ["shen2019-count-sg"]',
+    "pf.verify([3])": "3 is no text",
+    "pf.verify([''])": "unknown claim ''",
     'pf.verify(["shen2019-count-sg"], effort="fast")': "choose one of full, quick",
     'pf.fit_rate([], targets=[0.5], measure="fw_gap", count="lo")': "at least one run",
     'pf.fit_rate([run], targets=[0.5], measure="gap", count="lo")': "measures=['gap']",
@@ -378,6 +451,10 @@ METHODS = {
     "x = x * np.nan": "finite",
     "x = x[:2]": "shape",
     "x = list(x)": "list",
+    "x = x.astype(np.float32)": "float32",
+    "x = x + 1j": "complex",
+    "x = ask.lo(ask.gradient(x) * np.nan)": "finite",
+    "yield from mine(ask, x, rng)": "RecursionError",
     "x -= 0.01 * ask.gradient(x)": "in place",
     "raise ValueError('a step of 0')": "ValueError: a step of 0",
     "x = ask.lo(ask.batch([0, 9], x))": "a sample must be an integer array",

@@ -5,7 +5,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -33,8 +33,9 @@ def formless(name: str) -> InputError:
 def load(name: str) -> Any:
     """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
 
-    This runs the module. Names come from the command line or a spec, and are shown before. A file
-    is the module of its name, and finds its neighbours, as where Python runs it.
+    This runs the module; what it prints goes to the standard error. Names come from the command
+    line or a spec, and are shown before. A file is the module of its name, and finds its
+    neighbours, as where Python runs it.
 
     Raises
     ------
@@ -46,7 +47,8 @@ def load(name: str) -> Any:
         raise formless(name)
     module = _module(place, module_of(name))
     try:
-        found = importlib.import_module(module)
+        with redirect_stdout(sys.stderr):
+            found = importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
             f"there is no module {error.name}, which {name} needs: run the command in its folder, "
@@ -58,6 +60,8 @@ def load(name: str) -> Any:
         ) from error
     if not hasattr(found, attribute):
         public = [known for known in vars(found) if not known.startswith("_")]
+        if not public:
+            raise InputError(f"{place} has no {attribute}: nothing is defined there.")
         raise unknown(f"name in {place}", attribute, public)
     return getattr(found, attribute)
 
@@ -65,6 +69,8 @@ def load(name: str) -> Any:
 def _module(place: str, module: str) -> str:
     """Return the module that a place is imported as; its folder is looked into first."""
     path = Path(place) if place.endswith(FILE) else None
+    if path is not None and path.is_dir():
+        raise InputError(f"{place} is a folder: give the path of a file.")
     if path is not None and not path.is_file():
         raise InputError(f"there is no file {place}: give its path from the current folder.")
     # Not "": processes that are started later would not know which folder was meant.

@@ -26,7 +26,7 @@ from pfbench.verification.stating.setting import chance, check_fit
 from pfbench.verification.summaries import main_numbers
 from pfbench.verification.trial import Trial, method_of
 
-SECONDS, EACH = 10.0, 0.5
+SECONDS, EACH = 10.0, 1.0
 """Seconds of processor for all instances, and for one of them."""
 
 _PILOTS = 3
@@ -106,9 +106,9 @@ class _Brief(Trial):
 
     until: float = 0.0
 
-    def moves(self, problem: Any, algorithm: Any, seed: int = 0) -> Iterator[Any]:
+    def moves(self, problem: Any, algorithm: Any, seed: int = 0, **more: Any) -> Iterator[Any]:
         """As a trial's, as long as there is time."""
-        for move in super().moves(problem, algorithm, seed):
+        for move in super().moves(problem, algorithm, seed, **more):
             if process_time() > self.until:
                 raise _TooLong
             yield move

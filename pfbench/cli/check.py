@@ -52,7 +52,8 @@ def check(
         printing.announce(
             [text for text in (name, problem) if text is not None and is_imported(text)]
         )
-    found = look(name, problem=problem, kind=kind)
+    with printing.alone(as_json):
+        found = look(name, problem=problem, kind=kind)
     if as_json:
         printing.print_json(found.as_json())
     else:

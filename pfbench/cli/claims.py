@@ -7,8 +7,8 @@ from rich.console import RenderableType
 
 from pfbench.cli.describing import Description, constant_table, described_constants
 from pfbench.cli.item import Item
-from pfbench.cli.tables import Fact, heading, show_facts
-from pfbench.cli.words import duration
+from pfbench.cli.tables import READABLE, Fact, heading, show_facts
+from pfbench.cli.words import duration, number
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim, Erratum
@@ -23,7 +23,7 @@ def explain(one: "Claim | Erratum") -> None:
     if isinstance(one, Claim):
         item = Item(one.name, "claim", one.source, one.statement)
         facts, parts = describe(one)
-        show_facts([*item.facts, *facts], *parts, as_json=False)
+        show_facts([*item.facts, *facts], *parts, as_json=False, most=READABLE)
         return
     facts = [
         Fact("name", one.name),
@@ -31,7 +31,8 @@ def explain(one: "Claim | Erratum") -> None:
         Fact("as_printed", one.as_printed, "as printed"),
         Fact("corrected", one.corrected),
     ]
-    show_facts([*facts, *(_grounds(one.dossier) if one.dossier else [])], as_json=False)
+    grounds = _grounds(one.dossier) if one.dossier else []
+    show_facts([*facts, *grounds], as_json=False, most=READABLE)
 
 
 def _grounds(dossier: "Dossier") -> list[Fact]:
@@ -78,14 +79,24 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
         Fact("errata", errata, "errata", ", ".join(errata) or "none"),
         Fact("seconds", seconds, "time", times),
     ]
-    parts = []
-    for one in instances:
-        given = ", ".join(f"{name}={value}" for name, value in one["parameters"].items())
-        constants = one["constants"]
+    whole = {one["about"]: one for one in reversed(instances)}
+    return facts, [_part(one, whole[one["about"]]) for one in instances]
+
+
+def _part(one: Description, first: Description) -> RenderableType:
+    """Return what an instance is; of one of a family that was shown before what is other."""
+    given = ", ".join(f"{name}={value}" for name, value in one["parameters"].items())
+    title, constants = f"tested on {one['name']}({given})", one["constants"]
+    if one is first:
         shown = [constant_table("constant", constants)] if constants else []
-        title = f"tested on {one['name']}({given})"
-        parts.append(heading(title, one["about"].removeprefix("Return "), *shown))
-    return facts, parts
+        return heading(title, one["about"].removeprefix("Return "), *shown)
+    known = {c["name"]: c["value"] for c in first["constants"]}
+    other = [
+        f"{c['name']} = {number(c['value'])}"
+        for c in constants
+        if c["value"] != known.get(c["name"])
+    ]
+    return heading(title, f"the same family; {', '.join(other) or 'the same constants'}")
 
 
 def _instance(one: "Instance") -> Description:

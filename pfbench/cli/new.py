@@ -82,7 +82,7 @@ _FOLDERS = ("benchopt", "action", "repository")
 
 
 def new(
-    kind: str = argument("|".join((*NEXT, *_FOLDERS)), default=...),
+    kind: str = argument("KIND", f"One of {', '.join((*NEXT, *_FOLDERS))}.", default=...),
     name: str = argument("NAME", default=...),
 ) -> None:
     """Write a working file to start from, with its test.

@@ -1,6 +1,6 @@
 """``pfbench pack``: a sweep as one archive, and an archive put to the test."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,12 @@ from pfbench.cli.making import searched
 from pfbench.cli.options import argument, option
 from pfbench.cli.printing import (
     FAILURES,
+    again,
     announce,
     complain,
     exit_if,
     exit_if_failed,
     keeping,
-    note,
 )
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show_facts
@@ -143,7 +143,7 @@ def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json:
         for module in content.modules:
             complain(f"importing {module}, which is in {path}.")
         # Not in this process: a stranger's run may not end.
-        found = packing.check(content, share, LocalProcesses(slots), _told(as_json))
+        found = packing.check(content, share, LocalProcesses(slots), again(quiet=as_json))
     show_facts([*facts, *_outcome(found, other(content.about.get("lock", {})))], as_json=as_json)
     for reason, many in found.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
@@ -185,10 +185,6 @@ def _outcome(found: "Rerun", versions: Mapping[str, str]) -> list[Fact]:
         Fact("differing", dict(found.differing), "differ", whole(len(found.differing))),
         Fact("left_out", dict(found.left_out), "left out", whole(left)),
     ]
-
-
-def _told(quiet: bool) -> Callable[[str], None]:
-    return lambda text: None if quiet else note(f"again: {text}")
 
 
 def _part(share: str) -> float:

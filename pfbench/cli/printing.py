@@ -4,8 +4,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -55,6 +55,19 @@ def complain(message: str) -> None:
 def note(line: str) -> None:
     """Print a line on the standard error."""
     console(error=True).print(visible(line))
+
+
+def again(*, quiet: bool) -> Callable[[str], None]:
+    """Return what says on the standard error which run is made again."""
+    return lambda text: None if quiet else note(f"again: {text}")
+
+
+def alone(as_json: bool) -> AbstractContextManager[object]:
+    """Let what somebody's own code prints go to the standard error, if JSON is all that is printed.
+
+    Where it is not, his lines stand among those of the command.
+    """
+    return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def announce(selectors: Iterable[str], source: object = "") -> None:

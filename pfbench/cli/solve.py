@@ -100,13 +100,15 @@ def solve(
     names, target = recorded([measure_spelled_out(name) for name in measures], target)
     printing.announce((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
-    ready = resolve(plan).ready
+    with printing.alone(as_json):
+        ready = resolve(plan).ready
     if dry_run:
         show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
     if limits is None and time_limit is None and not yes:
         _check_length(ready, seeds)
-    runs = _run_all(ready, plan, seeds, quiet=as_json)
+    with printing.alone(as_json):
+        runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
         described = [_described(run, promised(ready, [run])) for run in runs]
         printing.print_json(described[0] if repeat is None else described)

@@ -1,7 +1,7 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import matches
 from pfbench.base.visible import visible
 from pfbench.cli.options import AS_JSON, STORE, argument, cpus, flag, option
-from pfbench.cli.printing import complain, console, exit_if, fail, fields_of, note, print_json
+from pfbench.cli.printing import again, complain, console, exit_if, fail, fields_of, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
@@ -168,7 +168,7 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
     real("--rerun", share, above=0.0, most=1.0)
     slots = cpus() if jobs is None else integer("--jobs", jobs, least=1)
     # Not in this process: a stranger's run may not end.
-    found = rerun(source, share, LocalProcesses(slots), told=_note_unless(quiet))
+    found = rerun(source, share, LocalProcesses(slots), told=again(quiet=quiet))
     for reason, many in found.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
     for key, what in found.differing:
@@ -178,14 +178,6 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
     if not quiet:
         show(f"{plural(found.agree, 'run')} made again, all with the same bits")
     return {"agree": found.agree, "left_out": dict(found.left_out)}
-
-
-def _note_unless(quiet: bool) -> Callable[[str], None]:
-    def told(text: str) -> None:
-        if not quiet:
-            note(f"again: {text}")
-
-    return told
 
 
 @app.command("pack-down")

@@ -1,5 +1,7 @@
 """The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
 
+from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,12 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
+    given = {"faults" if name == "most" else name: one for name, one in locals().items()}
     from pfbench.base.checks import integer
 
     if most is not None:
         integer("--most", most, least=1)
-    given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
-    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
+    _verify(given, mutants=True)
 
 
 def power(
@@ -54,8 +56,7 @@ def power(
 
     As `verify --power`.
     """
-    given = {"full": full, "longest": longest}
-    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), power=True)
+    _verify(locals(), power=True)
 
 
 def worst_case(
@@ -75,8 +76,7 @@ def worst_case(
 
     Methods and bounds are held to them; as `verify --worst-case`.
     """
-    given = {"within": within, "listing": listing}
-    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), worst_case=True)
+    _verify(locals(), worst_case=True)
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
@@ -84,39 +84,10 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
 
     As `verify --explain`.
     """
-    _verify(None, _where(0, options.DEFAULT_STORE, None, None, None, None), explain=name)
+    _verify({}, explain=name)
 
 
-def _where(
-    seed: int,
-    store: Path,
-    jobs: int | None,
-    scheduler: str | None,
-    table: Path | None,
-    as_json: Path | None,
-) -> dict[str, Any]:
-    """Return where it is done, and what is written."""
-    return {
-        "seed": seed,
-        "store": store,
-        "jobs": jobs,
-        "scheduler": scheduler,
-        "table": table,
-        "as_json": as_json,
-    }
-
-
-_LEFT_OUT: dict[str, Any] = {
-    **dict.fromkeys(("quick", "full", "mutants", "planted", "worst_case", "power", "units"), False),
-    **dict.fromkeys(
-        ("algorithm", "faults", "late", "within", "longest", "receipt", "explain", "at_seed")
-    ),
-    "harder": False,
-    "listing": False,
-    "repeat": 1,
-}
-"""What `verify` takes where an option is not given."""
-
-
-def _verify(claims: list[str] | None, given: dict[str, Any], **job: Any) -> None:
-    verify(claims=claims, **_LEFT_OUT | given | job)
+def _verify(given: Mapping[str, Any], **job: Any) -> None:
+    """Do a job of `verify`; what is not given is as it is where no option is."""
+    usual = {name: one.default.default for name, one in signature(verify).parameters.items()}
+    verify(**{**usual, **given, **job})

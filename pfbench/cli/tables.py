@@ -78,12 +78,14 @@ class Fact:
         return self.title, ", ".join(self.value) if listed else self.value
 
 
-def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
-    """Print facts as JSON (schema 1), or for people with parts below them."""
+def show_facts(
+    facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool, most: int | None = None
+) -> None:
+    """Print facts as JSON (schema 1), or for people with parts below them, see `show`."""
     if as_json:
         print_json({"schema": 1, **values_of(facts)})
     else:
-        show(fields(lines_of(facts)), *parts)
+        show(fields(lines_of(facts)), *parts, most=most)
 
 
 def values_of(facts: Iterable[Fact]) -> dict[str, Any]:

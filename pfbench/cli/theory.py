@@ -18,6 +18,7 @@ _MEASURES = {
     "V <= eps": ("fw_gap", 1.0),
     "|G|^2 <= eps": ("gradient_mapping_sq", 1.0),
     "|G| <= eps": ("gradient_mapping_sq", 2.0),
+    "f - min f <= eps": ("suboptimality", 1.0),
 }
 """By criterion, the measure of the trace and the power of eps that it is."""
 

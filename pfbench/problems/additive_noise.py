@@ -212,6 +212,10 @@ class SeparableQuadratic(AdditiveNoise):
         """The matrix with the h_j on its diagonal."""
         return np.diag(self.weights)
 
+    @cached_property
+    def _eigenvalues(self) -> Floats:
+        return np.sort(self.weights)
+
     def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
         """Return the largest square over the ball: over a cube it is the sum of all h_j."""
         if norm.name == "linf":

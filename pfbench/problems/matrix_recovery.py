@@ -7,12 +7,11 @@ component for each observed entry, so a component gradient and a component Hessi
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers, Recycled
 from pfbench.base.checks import choice, finite_array, real
@@ -28,6 +27,7 @@ from pfbench.points.atoms import Factors, entries_of, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened, digest_of, in_parts, point_of
+from pfbench.problems.observations import Observations, OrderedObservations
 from pfbench.sets.nuclear import NuclearBall
 
 SUP_SLOPE_SQUARED = math.exp(-1.0)
@@ -38,89 +38,6 @@ SUP_THIRD = 1.3801191
 
 INF_CURVATURE = 2.0 * math.exp(-1.5)
 """-inf of psi''(z) times sigma, attained at z^2 = 3 sigma."""
-
-
-@dataclass(frozen=True, eq=False)
-class Observations:
-    """What is known of a matrix.
-
-    Attributes
-    ----------
-    shape
-        (M, N).
-    rows, columns
-        Observed positions, integers of shape (n,).
-    values
-        Observed entries Y, shape (n,).
-    held_rows, held_columns, held_values
-        Held-out entries, shape (h,), for the error of prediction; may be empty.
-    truth
-        The underlying matrix as factors, where it is known.
-    centre
-        What was subtracted from the original entries (the mean of the observed ones, or 0).
-    """
-
-    shape: tuple[int, int]
-    rows: npt.NDArray[np.integer]
-    columns: npt.NDArray[np.integer]
-    values: Floats
-    held_rows: npt.NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    held_columns: npt.NDArray[np.integer] = field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )
-    held_values: Floats = field(default_factory=lambda: np.zeros(0))
-    truth: Factors | None = None
-    centre: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class OrderedObservations:
-    """As `Observations`, in row order and with nothing held out: no position is stored twice.
-
-    Attributes
-    ----------
-    pattern
-        Observed positions.
-    entries
-        Observed entries in row order, shape (n,); they belong to the problem from then on.
-    truth
-        As above.
-    rows, columns
-        The observed positions, as int64, made when they are asked for.
-    values
-        The observed entries, read-only.
-    """
-
-    pattern: Pattern
-    entries: Floats
-    truth: Factors | None = None
-
-    held_rows: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
-    held_columns: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
-    held_values: ClassVar[Floats] = np.zeros(0)
-    centre: ClassVar[float] = 0.0
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(M, N)."""
-        return self.pattern.shape
-
-    @property
-    def rows(self) -> Integers:
-        """See above."""
-        return self.pattern.row_numbers()
-
-    @property
-    def columns(self) -> Integers:
-        """See above."""
-        return self.pattern.rows.indices.astype(np.int64)
-
-    @property
-    def values(self) -> Floats:
-        """See above."""
-        view = self.entries.view()
-        view.flags.writeable = False
-        return view
 
 
 @dataclass(frozen=True, eq=False)

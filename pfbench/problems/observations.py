@@ -1,10 +1,11 @@
-"""Where the observed entries of a matrix come from: synthetic, digits, MovieLens."""
+"""The observed entries of a matrix, and where they come from: synthetic, digits, MovieLens."""
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
@@ -13,9 +14,91 @@ from pfbench.base.parameters import parameter
 from pfbench.points import Pattern
 from pfbench.points.atoms import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
-from pfbench.problems.matrix_recovery import Observations, OrderedObservations
 
 _MOST_POSITIONS = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What is known of a matrix.
+
+    Attributes
+    ----------
+    shape
+        (M, N).
+    rows, columns
+        Observed positions, integers of shape (n,).
+    values
+        Observed entries Y, shape (n,).
+    held_rows, held_columns, held_values
+        Held-out entries, shape (h,), for the error of prediction; may be empty.
+    truth
+        The underlying matrix as factors, where it is known.
+    centre
+        What was subtracted from the original entries (the mean of the observed ones, or 0).
+    """
+
+    shape: tuple[int, int]
+    rows: npt.NDArray[np.integer]
+    columns: npt.NDArray[np.integer]
+    values: Floats
+    held_rows: npt.NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_columns: npt.NDArray[np.integer] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
+    held_values: Floats = field(default_factory=lambda: np.zeros(0))
+    truth: Factors | None = None
+    centre: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedObservations:
+    """As `Observations`, in row order and with nothing held out: no position is stored twice.
+
+    Attributes
+    ----------
+    pattern
+        Observed positions.
+    entries
+        Observed entries in row order, shape (n,); they belong to the problem from then on.
+    truth
+        As above.
+    rows, columns
+        The observed positions, as int64, made when they are asked for.
+    values
+        The observed entries, read-only.
+    """
+
+    pattern: Pattern
+    entries: Floats
+    truth: Factors | None = None
+
+    held_rows: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    held_columns: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    held_values: ClassVar[Floats] = np.zeros(0)
+    centre: ClassVar[float] = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.pattern.shape
+
+    @property
+    def rows(self) -> Integers:
+        """See above."""
+        return self.pattern.row_numbers()
+
+    @property
+    def columns(self) -> Integers:
+        """See above."""
+        return self.pattern.rows.indices.astype(np.int64)
+
+    @property
+    def values(self) -> Floats:
+        """See above."""
+        view = self.entries.view()
+        view.flags.writeable = False
+        return view
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,13 @@
 Nothing that a store names is imported, built or opened.
 """
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import matches
@@ -85,11 +88,15 @@ def stored(
     for row in rows:
         problem = row["problem"]
         longest[templates.get(problem) or problem, row["algorithm"], row["seed"]] = row["key"]
-    read = {asked: _outcome(store, key) for asked, key in longest.items()}
+    number = len(rows)
+    del rows  # of very many runs, a hundred bytes each
+    # As runs lie in a segment, where hundreds are unpacked together.
+    order = sorted(longest, key=lambda asked: (asked[1], asked[0], asked[2]))
+    read = {asked: _outcome(store, longest[asked]) for asked in order}
     outcomes = {asked: outcome for asked, outcome in read.items() if outcome is not None}
     if not outcomes:
         raise InputError(f"no run of the store {store.folder} can be read: check it.")
-    left_out = len(rows) - len(outcomes)
+    left_out = number - len(outcomes)
     about = f"{counted(len(outcomes), 'run')} as stored; none was made for this report."
     if left_out:
         about += (
@@ -131,18 +138,49 @@ def _outcome(store: Store, key: str) -> Outcome | None:
         if looked is None:
             return None
         entry: Entry = looked[0]
-        return Outcome(_plan(entry), entry)
+        shown = _shown(entry)
+        return Outcome(_plan(shown.run, entry.notes.get("plan")), shown)
     except (Damaged, InputError):
         return None
 
 
-def _plan(entry: Entry) -> PlannedRun:
+_NOTES = ("best_known", "promised")
+"""What a report asks of a run's notes."""
+
+
+def _shown(entry: Entry) -> Entry:
+    """Return what a report shows of a run; of very many, equal parts are one object."""
+    run = entry.run
+    names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
+    shared: dict[str, Any] = {name: _one(getattr(run, name)) for name in names}
+    shared["parameters"] = _one_of_json(json.dumps(run.parameters))
+    environment = _one_of_json(json.dumps(entry.environment))
+    notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
+    return Entry(entry.key, replace(run, **shared), environment, notes)
+
+
+@lru_cache(maxsize=4096)
+def _one(value: Any) -> Any:
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _one_of_json(text: str) -> Any:
+    return json.loads(text)
+
+
+def _plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     """Return how a run was planned; of one that does not say it, what the run itself says."""
-    run, plan = entry.run, entry.notes.get("plan")
     if plan is not None:
         found = PlannedRun.of_json(plan)
         if (found.problem, found.algorithm, found.seed) == (run.problem, run.algorithm, run.seed):
-            return found
+            return replace(
+                found,
+                problem=run.problem,
+                algorithm=run.algorithm,
+                measures=_one(found.measures),
+                stop=_one(found.stop),
+            )
     return PlannedRun.of_json(PlannedRun(run.problem, run.algorithm, run.seed, (), 1).as_json())
 
 

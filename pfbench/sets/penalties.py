@@ -97,15 +97,7 @@ class L1Penalty(Penalty):
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its moduli lowered by t weight, to no less than 0 (soft threshold); O(d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        InputError
-            If t is negative or not finite.
-        """
+        """Return y with its moduli lowered by t weight, to 0 at least (soft threshold); O(d)."""
         threshold = self._threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
@@ -130,10 +122,6 @@ class NuclearPenalty(Penalty):
 
         Raises
         ------
-        Diverged
-            If y has NaN or infinite entries.
-        InputError
-            If t is negative or not finite, or y is no matrix.
         Refused
             If y has more than 4 000 000 entries.
         """
@@ -207,15 +195,7 @@ class GroupPenalty(Penalty):
         return self.weight * float(group_norms(self._vector(x), self._labels).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its groups' norms lowered by t weight, to no less than 0; O(d).
-
-        Raises
-        ------
-        Diverged
-            If y has NaN or infinite entries.
-        InputError
-            If t is negative or not finite, or y has another length.
-        """
+        """Return y with its groups' norms lowered by t weight, to no less than 0; O(d)."""
         threshold = self._threshold(self._vector(y), t)
         if threshold == 0.0:
             return y.copy()

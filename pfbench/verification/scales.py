@@ -17,6 +17,9 @@ from types import MappingProxyType
 GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
 """The criteria of the papers."""
 
+EXCESS = "f - min f <= eps"
+"""That for convex f, to which no link leads."""
+
 _FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
     {
         ("V <= eps", "|G|^2 <= eps"): 1.0,
@@ -36,7 +39,7 @@ class Order:
     Attributes
     ----------
     eps
-        a, the power of 1/eps.
+        a, the power of 1/eps; 0 stands for its logarithm.
     n
         b, the power of n.
     """
@@ -46,7 +49,7 @@ class Order:
 
     def __str__(self) -> str:
         n = f"n^{self.n:.3g} " if self.n else ""
-        return f"{n}eps^-{self.eps:.3g}"
+        return f"{n}eps^-{self.eps:.3g}" if self.eps else f"{n}log(1/eps)"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,10 @@ class Complexity:
     method: str
     criterion: str
     orders: Mapping[str, Order]
+
+    def known_under(self, criterion: str) -> bool:
+        """Return whether a link leads to another criterion."""
+        return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def under(self, criterion: str) -> "Complexity":
         """Return what follows under another criterion by the links."""

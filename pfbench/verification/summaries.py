@@ -28,12 +28,18 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio with its limits; one of an inequality has none."""
+    """Return the highest ratio with its limits; one of an inequality has none.
+
+    Of a mean they are the one-sided limits on which the verdict rests.
+    """
     prefix = max(ratios, key=lambda one: ratios[one])
     at, most = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
-    low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
     told = f"measured/bound {most}{ratios[prefix]:.3g}"
-    return told if low is None or high is None else f"{told}, 95 % within {low:.3g} to {high:.3g}"
+    for end, words in (("_limit", "{} to {}, each limit at 95 %"), ("", "95 % within {} to {}")):
+        ends = [measured.get(f"{at}{side}{end}") for side in ("lower", "upper")]
+        if None not in ends:
+            return f"{told}, {words.format(*(f'{one:.3g}' for one in ends))}"
+    return told
 
 
 def room(measured: Mapping[str, Any]) -> float | None:
@@ -59,7 +65,7 @@ def decided_by(measured: Mapping[str, Any], over: str) -> str:
     ways = ["more runs (--full)"]
     if over == "output":
         ways.append('over="mean", which takes all iterates of a run and varies less')
-    ways.append("instances on which the bound is nearer (pfbench verify --worst-case names one)")
+    ways.append("instances on which the bound is nearer (pfbench worst-case names one)")
     lower = [value for name, value in measured.items() if name.endswith("lower") and value]
     room = "" if not lower or max(lower) >= 1.0 else "; as it is, nothing speaks against it"
     return f"what would decide it: {', '.join(ways)}{room}"

@@ -262,11 +262,11 @@ class Trial:
             self.seen.add(problem, made, witness)
 
     def moves(
-        self, problem: Problem, algorithm: Algorithm, seed: int = 0
+        self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, Step]]:
         """As `follow`; yield each step with a copy of the iterate before it, first the start."""
         x = problem.start()
-        for step in self.follow(problem, algorithm, seed=seed):
+        for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
             x = keep(step.state.x)
 

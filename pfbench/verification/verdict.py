@@ -173,6 +173,7 @@ def _on_one_scale(stated: Complexity | None) -> dict[str, str]:
     return {
         criterion: ", ".join(f"{kind} {order}" for kind, order in told.orders.items())
         for criterion in CRITERIA
+        if stated.known_under(criterion)
         for told in (stated.under(criterion),)
     }
 

@@ -67,6 +67,23 @@ def test_help_names_every_verb(finish):
     assert finish()[:2] == (0, out)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("solve", "-p", "quadratic[set=none]", "-a", "mine.py:Descent[iterations=2,step=0.1]"),
+        ("verify", "mine.py:COUNT", "--jobs", "0"),
+        ("verify", "mine.py:COUNT", "--jobs", "1"),
+    ],
+)
+def test_what_ones_own_code_prints_is_not_among_the_json(finish, folder, arguments):
+    text = (Path(__file__).parents[1] / "claims" / "own_theorem.py").read_text()
+    loud = text.replace("g = ask.gradient(x)\n", "g = ask.gradient(x); print('in a run')\n")
+    Path("mine.py").write_text(loud + "\nprint('at import')\n")
+    status, out, err = finish(*arguments, "--json", *("-",) * (arguments[0] == "verify"))
+    assert (status, json.loads(out)["schema"]) == (0, 1)
+    assert {"at import", "in a run"} <= {*err.splitlines()}
+
+
 def test_version(finish):
     status, out, _ = finish("--version")
     assert status == 0

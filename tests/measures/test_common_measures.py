@@ -28,7 +28,8 @@ from pfbench.measures import (
 )
 from pfbench.points import combine, inner, keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations
 from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex, WholeSpace, penalty
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,7 +10,8 @@ from helpers import assert_one_sentence
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations
 from pfbench.sets import L1Ball
 
 RECOVERY, LOGISTIC = "robust-matrix-recovery", "nonconvex-logistic"

@@ -7,7 +7,8 @@ import pytest
 
 import pfbench as pf
 from pfbench.points.atoms import Factors
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations
 
 
 def recovery(noise=0.0, radius=1.01, factor=1.0):

@@ -23,7 +23,8 @@ from pfbench.base.errors import InputError, Refused, StalePoint
 from pfbench.base.sample import Sample
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import LeastSquares, LogCosh, RobustRegression
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations
 
 PROBLEMS = {
     "recovery": tiny_recovery(),

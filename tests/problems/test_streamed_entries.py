@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from pfbench.base import arrays
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
-from pfbench.problems.observations import SyntheticEntries, _hypergeometric
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations, SyntheticEntries, _hypergeometric
 
 DRAWN = SyntheticEntries(seed=3, rows=40, columns=30, rank=3, density=0.4, outliers=0.2)
 

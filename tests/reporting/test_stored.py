@@ -14,7 +14,10 @@ from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.storage import packing
 from pfbench.runs.storage.content import Entry
+from pfbench.runs.storage.gathering import pack_down
+from pfbench.runs.storage.segment import Segment
 from pfbench.runs.storage.store import Store
 
 HERE = {"python": "3.x"}
@@ -148,3 +151,31 @@ def test_several_reports_are_one_page(store, tmp_path):
     assert [(one.values, one.runs) for one in report.environments] == [(HERE, 3)]
     assert "# two.toml" in report.spec.text
     assert json.dumps([group.label for found in report.results for group in found])
+
+
+def test_of_many_runs_equal_parts_are_one_object_and_packed_ones_are_unpacked_once(
+    store, monkeypatch
+):
+    """By length, runs of both methods would take turns."""
+    monkeypatch.setattr(packing, "GROUP", 10)
+    for number in range(40):
+        put(store, number, "p", "ab"[number % 2], number // 2, values=(2.0,) * (1 + number // 4))
+    pack_down(store)
+    unpacked = []
+    monkeypatch.setattr(Segment, "_decoded", counted(Segment._decoded, unpacked))
+    (results,) = stored(Store(store.folder), "s").results
+    assert sorted(unpacked) == [0, 1, 2, 3]
+    runs = [run for _, run in results.runs]
+    assert [run.iterations for run in runs] == 2 * [number // 2 for number in range(20)]
+    assert {len({id(getattr(run, name)) for run in runs}) for name in SHARED} == {1}
+
+
+SHARED = ("problem", "parameters", "columns", "status")
+
+
+def counted(method, asked):
+    def counting(self, group):
+        asked.append(group)
+        return method(self, group)
+
+    return counting

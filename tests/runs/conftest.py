@@ -10,7 +10,8 @@ from pfbench.algorithms.base import Algorithm
 from pfbench.base.state import State
 from pfbench.points import combine
 from pfbench.points.atoms import Factors
-from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import Observations
 
 
 def recovery():

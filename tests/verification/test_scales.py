@@ -7,7 +7,7 @@ from pfbench.algorithms.sliding import NCGS
 from pfbench.claims.catalogue import claim
 from pfbench.verification.instruments.indefinite import random_on_l1_ball, spread_on_simplex
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
-from pfbench.verification.scales import CRITERIA, Complexity, Order
+from pfbench.verification.scales import CRITERIA, EXCESS, Complexity, Order
 from pfbench.verification.trial import Trial
 
 
@@ -90,3 +90,10 @@ def test_every_inner_step_lowers_f_by_its_share(name):
         steps, before = counts.lo - counts.fo - before, counts.lo - counts.fo
         fall = problem.value(x) - problem.value(y)
         assert fall >= steps * share * (1 - 1e-6) - 1e-13
+
+
+def test_a_rate_of_f_less_its_minimum_has_no_other_criterion_and_a_logarithm_is_said():
+    away = Complexity("afw", EXCESS, {"LO": Order(0.0)})
+    assert str(away.orders["LO"]) == "log(1/eps)"
+    assert away.known_under(EXCESS)
+    assert not any(away.known_under(criterion) for criterion in CRITERIA)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import decided_by, main_numbers, room
 
 MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard: upper": 6.3}
@@ -10,6 +11,14 @@ MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard
 def test_the_highest_ratio_has_its_limits():
     assert main_numbers(MEASURED) == "measured/bound at most 0.793, 95 % within 0.64 to 6.3"
     assert main_numbers({"ratio": 1.0, "condition a: ratio": 3.0}) == "measured/bound 1"
+
+
+def test_the_limits_shown_are_those_on_which_the_verdict_rests():
+    found = decide_mean([0.5] * 60, 1.0)
+    assert found.verdict == "tight"
+    assert found.measured["upper_limit"] <= 1.0 < found.measured["upper"]
+    upper = found.measured["upper_limit"]
+    assert f"to {upper:.3g}, each limit at 95 %" in main_numbers(found.measured)
 
 
 def test_the_limits_are_those_of_the_highest_ratio_not_of_another():

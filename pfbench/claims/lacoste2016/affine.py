@@ -7,10 +7,11 @@ import numpy as np
 
 from pfbench.base.protocols import Asked, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
+from pfbench.claims.lacoste2016.theorem1 import curvature_of
 from pfbench.points import distance
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex
+from pfbench.verification.stating.mean_along import gap as gap_at
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 
 _STEPS = 20

@@ -10,13 +10,14 @@ import numpy as np
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
+from pfbench.claims.lacoste2016.theorem1 import curvature_of
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.scales import GAP as ON_GAP
 from pfbench.verification.scales import complexity
+from pfbench.verification.stating.mean_along import gap as gap_at
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Rows,

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.stating import ONE_ON_OCTAHEDRON, claims_of
+from pfbench.claims.methods.stating import ONE_ON_OCTAHEDRON, claims_of, sized
 from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves, on_octahedron
 from pfbench.verification.laws import Formed, Method, Place, Told, setting
@@ -25,6 +25,9 @@ Rule = Callable[[Weights, Floats, Floats, Floats], Turn]
 
 OCTAHEDRON = instance(on_octahedron)
 SEVEN_ON_OCTAHEDRON = instance(on_octahedron, n=7)
+
+_LEAVES = 1e-12
+"""A vertex with a smaller share of its weight than that has left."""
 
 
 def away(S: Weights, x: Floats, g: Floats, w: Floats) -> Turn:
@@ -104,7 +107,8 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told], *, rule: Rule) -> 
             turn = rule(S, x, g, w)
         if turn and s.get("step") == "line-search":
             place, gamma = searched(problem, formed, turn[0], turn[1], one.x)
-            S, ratios = moved(S, turn, gamma), place.ratios
+            whole = turn[1] - gamma <= _LEAVES * turn[1]
+            S, ratios = moved(S, turn, turn[1] if whole else gamma), place.ratios
         elif turn:
             S = moved(S, turn, short(turn, g, s["smoothness"]))
         there = np.asarray(sum(weight * np.array(v) for v, weight in S.items()))
@@ -137,6 +141,12 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
                 for L in (8.0, 2.0)
             ),
             setting(OCTAHEDRON, iterations=12, **searching),
+        ),
+        sized=(
+            *(sized(OCTAHEDRON, smoothness=8.0, iterations=2000, **form) for form in every),
+            sized(OCTAHEDRON, smoothness=300.0, iterations=2000),  # shorter than the longest
+            # Beyond, line search has arrived.
+            *(sized(OCTAHEDRON, iterations=100, **searching, **form) for form in every),
         ),
         counted=(
             *(

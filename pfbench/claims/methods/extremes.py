@@ -17,6 +17,10 @@ SMALL = (1, 2, 255, 256, 257)
 """Numbers of components: one, two, and where an index needs another byte."""
 
 LARGE = (65_535, 65_536, 65_537)
+"""Where it needs a third one."""
+
+MANY = 200_003
+"""Where two thirds of the indices need one: draws tell whether they have it."""
 
 HUGE = (1e100, 1e-100)
 """Factors of f, and of what grows with it."""
@@ -47,10 +51,16 @@ _GROWS = MappingProxyType(
 def at_extremes(method: Method) -> Method:
     """Return a method that is followed at extremes, too."""
     first = method.followed[0]
+    large = [_of_size(first, n) for n in LARGE]
+    if "batch" in first.parameters:
+        many = _of_size(first, MANY)
+        large.append(Setting(many.problem, {**many.parameters, "batch": 64}))
+    # A table that somebody fills one by one takes seconds there.
+    quick = method.stored_squares is None
     return replace(
         method,
-        extreme=tuple(_extremes(method, first)),
-        extreme_in_full=tuple(_of_size(first, n) for n in LARGE),
+        extreme=(*_extremes(method, first), *(large if quick else ())),
+        extreme_in_full=() if quick else tuple(large),
     )
 
 

@@ -31,6 +31,7 @@ from pfbench.claims.methods.stating import (
 from pfbench.verification import Floats, Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Setting, Told, Wanted, setting
+from pfbench.verification.laws.late_outputs import at_its_end
 from pfbench.verification.laws.method import Chances, Parameters
 from pfbench.verification.laws.steps import declared
 
@@ -293,6 +294,7 @@ def stated(estimator: str, form: Forming) -> Method:
             made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
         ),
         outputs=best_of_runs,
+        at_end=at_its_end,
         step_power=0,
         schedules=WANTED,
         schedule=shown.get(estimator) or partial(printed, estimator=estimator),

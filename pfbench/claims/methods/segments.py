@@ -19,7 +19,7 @@ def searched(
     refined.
     """
     x, values = formed.at, problem.along(formed.at, d)
-    gamma = min(most, max(0.0, float((there - x) @ d / (d @ d))))
+    gamma = min(most, max(0.0, float((there - x) @ d / (float(d @ d) or 1.0))))
     low, high, least = 0.0, most, np.inf
     for _ in range(5):
         grid = np.linspace(low, high, 33)

@@ -29,6 +29,7 @@ from pfbench.claims.methods.stating import (
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Method, Place, Told, Wanted, setting
+from pfbench.verification.laws.late_outputs import at_its_end
 from pfbench.verification.laws.method import Chances, Parameters
 
 Printed = dict[str, float | None]
@@ -78,6 +79,11 @@ def sarah_output(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chan
             (chance / p, x) for chance, start in starts for x in _descent(problem, s, start, p)
         ]
     return starts
+
+
+def sarah_end(s: Parameters, ats: Sequence[Floats], last: Floats) -> Chances:
+    """Return the law of the output given a run of whole outer loops: a point of the last one."""
+    return at_its_end(s, ats[-s["period"] :], last)
 
 
 def _descent(problem: Waves, s: Parameters, x: Floats, p: int) -> list[Floats]:
@@ -235,6 +241,7 @@ SARAH = Method(
         setting(ONE, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
     ),
     outputs=sarah_output,
+    at_end=sarah_end,
     schedules=WANTED,
     schedule=of_sarah,
     whose="Nguyen, Liu, Scheinberg, Takac 2017, one outer loop; b = sqrt n is of pfbench",
@@ -269,6 +276,7 @@ SPIDER = Method(
         setting(ONE, step=0.1, batch=1, period=3, iterations=8, option=1),
     ),
     outputs=spider_output,
+    at_end=at_its_end,
     step_power=0,
     schedules=WANTED,
     schedule=of_spider,

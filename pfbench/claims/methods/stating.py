@@ -82,7 +82,7 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
     """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
-    method = at_extremes(at_size(at_scales(method)))
+    method = at_extremes(at_length(at_size(at_scales(method))))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -169,6 +169,23 @@ def at_size(method: Method) -> Method:
     if any("snapshot" in one.parameters and "period" in one.parameters for one in method.followed):
         found += (sized(first.problem, **given, snapshot=500),)
     return replace(method, sized=found)
+
+
+def at_length(method: Method) -> Method:
+    """Return a method whose output is looked at after long runs of few components, too.
+
+    Where the output is no draw, but follows from the run, it is compared along the run at size.
+    """
+    outputs = dict.fromkeys(one.parameters.get("output") for one in method.chosen)
+    follows = method.outputs is not None and method.at_end is None
+    if follows or not method.sized:
+        return method
+    first = method.sized[0]
+    problem = instance(first.problem, n=7, d=8, rare=0)
+    few = problem.called(f"{first.problem.name.split(' ')[0]} n=7 d=8")
+    batch = {"batch": 3} if "batch" in first.parameters else {}
+    long = (Setting(few, {**first.parameters, **batch, "output": one}) for one in outputs if one)
+    return replace(method, long=tuple(long))
 
 
 def sized(problem: Instance, **parameters: Any) -> Setting:

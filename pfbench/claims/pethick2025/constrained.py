@@ -5,13 +5,15 @@ rho zeta is the Euclidean diameter of the ball.
 """
 
 import math
+from functools import partial
 
 from pfbench.algorithms.norms import SCG
 from pfbench.base.state import Point
 from pfbench.claims.pethick2025.instances import held, held_with_noise
+from pfbench.claims.pethick2025.unconstrained import of_constant, of_vanishing
 from pfbench.points import combine
 from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.stating.mean_along import MeanAlong, Numbers, gap
+from pfbench.verification.stating.mean_along import MeanAlong, gap
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ALPHA = 1.0
@@ -74,16 +76,6 @@ def vanishing_sharper(
     return (delta + D * error) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(K, 0.75)
 
 
-def of_constant(c: Numbers) -> Numbers:
-    """Return alpha and gamma = K^(-1/2) of theorem 5.6."""
-    return {"alpha": ALPHA, "step": c["K"] ** -0.5}
-
-
-def of_vanishing(c: Numbers) -> Numbers:
-    """Return gamma = K^(-3/4) of theorem 5.7."""
-    return {"step": c["K"] ** -0.75}
-
-
 # --- the claims -----------------------------------------------------------------------------------
 
 ASSUMED = (
@@ -104,7 +96,7 @@ CONSTANT = Claim(
     check=MeanAlong(
         bounds={"printed": constant_printed, "sharper": constant_sharper},
         of=gap,
-        parameters=of_constant,
+        parameters=partial(of_constant, alpha=ALPHA),
     ),
     instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
     algorithm="scg",

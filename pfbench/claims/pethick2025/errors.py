@@ -84,27 +84,17 @@ def squares(trial: Trial, problem: Until, made: Any) -> Floats:
         If its draws cannot be enumerated, or it tells no estimate.
     """
 
-    def of_run(**stream: Any) -> Floats:
-        pairs = trial.moves(problem, made) if not stream else _moves(trial, problem, made, **stream)
-        return np.array([_square(told.estimate - problem.gradient(x)) for x, told in pairs])
+    def of_run(rng: Any) -> Floats:
+        pairs = trial.moves(problem, made, rng=rng)
+        errors = (told.estimate - problem.gradient(x) for x, told in pairs)
+        return np.array([float(np.vdot(error, error)) for error in errors])
 
     if problem.n == 1:
-        return of_run()
+        return of_run(None)
     try:
-        return np.asarray(sum(chance * seen for chance, seen in branches(lambda r: of_run(rng=r))))
+        return np.asarray(sum(chance * seen for chance, seen in branches(of_run)))
     except Unscripted as error:
         raise Untestable("its draws cannot be enumerated") from error
-
-
-def _moves(trial: Trial, problem: Until, made: Any, rng: Any) -> Any:
-    x = problem.start()
-    for told in trial.follow(problem, made, rng=rng):
-        yield x, told
-        x = np.array(told.state.x)
-
-
-def _square(error: Floats) -> float:
-    return float(np.vdot(error, error))
 
 
 def errors_kept(

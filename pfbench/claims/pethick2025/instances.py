@@ -53,14 +53,8 @@ def signs(K: int) -> Until:
 def spectral(K: int) -> Until:
     """Return |A W - B|^2/2, W of shape (3, 5), with normal noise, over the spectral norm."""
     rng = np.random.default_rng(7)
-    plain = MatrixLeastSquares(
-        set=WholeMatrices((3, 5)),
-        begin=np.zeros((3, 5)),
-        noise=noise_of("normal", 0.5, (3, 5), 16, rng),
-        A=rng.standard_normal((4, 3)) / 2.0,
-        B=rng.standard_normal((4, 5)),
-    )
-    return Until.of(Normed(plain, norm_ball("spectral", (3, 5))), K)
+    noise = noise_of("normal", 0.5, (3, 5), 16, rng)
+    return _over_matrices(K, "spectral", rng.standard_normal((4, 3)) / 2.0, noise, rng)
 
 
 def held(K: int) -> Until:
@@ -68,52 +62,44 @@ def held(K: int) -> Until:
 
     A shorter step, or as many as 1/gamma, leaves it far from there.
     """
-    plain = SeparableQuadratic(
-        set=LinfBall(1, 1.0),
-        begin=np.array([-1.0]),
-        noise=np.zeros((1, 1)),
-        weights=np.ones(1),
-        centre=np.ones(1),
-    )
-    return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
+    return _in_cube(K, np.ones(1), np.ones(1), np.zeros((1, 1)))
 
 
 def held_with_noise(K: int) -> Until:
     """Return a quadratic of four variables with normal noise on a cube, its centre outside."""
-    rng = np.random.default_rng(3)
-    plain = SeparableQuadratic(
-        set=LinfBall(4, 1.0),
-        begin=-np.ones(4),
-        noise=noise_of("normal", 0.5, (4,), 16, rng),
-        weights=np.array([0.1, 0.4, 0.7, 1.0]),
-        centre=np.array([0.5, -0.2, 1.5, 2.0]),
-    )
-    return Until.of(Normed(plain, norm_ball("linf", (4,))), K)
+    noise = noise_of("normal", 0.5, (4,), 16, np.random.default_rng(3))
+    weights, centre = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, -0.2, 1.5, 2.0])
+    return _in_cube(K, weights, centre, noise)
 
 
 def far_in_ball(K: int, size: float) -> Until:
     """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`: one way."""
+    noise = np.array([[size], [-size]]) if size else np.zeros((1, 1))
+    return _in_cube(K, np.ones(1), np.full(1, 100.0), noise)
+
+
+def _in_cube(K: int, weights: Floats, centre: Floats, noise: Floats) -> Until:
+    """Return a quadratic on the cube [-1, 1]^d, from the corner of -1."""
+    d = weights.size
     plain = SeparableQuadratic(
-        set=LinfBall(1, 1.0),
-        begin=np.array([-1.0]),
-        noise=np.array([[size], [-size]]) if size else np.zeros((1, 1)),
-        weights=np.ones(1),
-        centre=np.full(1, 100.0),
+        set=LinfBall(d, 1.0), begin=-np.ones(d), noise=noise, weights=weights, centre=centre
     )
-    return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
+    return Until.of(Normed(plain, norm_ball("linf", (d,))), K)
 
 
 def exact(K: int, norm: str) -> Until:
     """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
     rng = np.random.default_rng(7)
+    return _over_matrices(K, norm, rng.standard_normal((4, 3)), np.zeros((1, 3, 5)), rng)
+
+
+def _over_matrices(K: int, norm: str, A: Floats, noise: Floats, rng: np.random.Generator) -> Until:
+    """Return |A W - B|^2/2 from 0, B normal."""
+    shape, B = (3, 5), rng.standard_normal((4, 5))
     plain = MatrixLeastSquares(
-        set=WholeMatrices((3, 5)),
-        begin=np.zeros((3, 5)),
-        noise=np.zeros((1, 3, 5)),
-        A=rng.standard_normal((4, 3)),
-        B=rng.standard_normal((4, 5)),
+        set=WholeMatrices(shape), begin=np.zeros(shape), noise=noise, A=A, B=B
     )
-    return Until.of(Normed(plain, norm_ball(norm, (3, 5))), K)
+    return Until.of(Normed(plain, norm_ball(norm, shape)), K)
 
 
 class Rotated(FiniteSum):

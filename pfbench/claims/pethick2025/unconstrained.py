@@ -13,7 +13,6 @@ import numpy as np
 from pfbench.algorithms.norms import USCG
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm, known
@@ -24,6 +23,13 @@ ALPHA = 0.5
 """The constant momentum of theorem 5.4."""
 
 # --- the bounds -----------------------------------------------------------------------------------
+
+
+def descended(
+    K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
+) -> float:
+    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1: what steps gain."""
+    return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
 def constant_printed(
@@ -81,13 +87,13 @@ def vanishing_sharper(
     )
 
 
-def of_constant(c: Numbers) -> Numbers:
-    """Return alpha and gamma = K^(-1/2) of theorem 5.4."""
-    return {"alpha": ALPHA, "step": c["K"] ** -0.5}
+def of_constant(c: Numbers, alpha: float = ALPHA) -> Numbers:
+    """Return alpha and gamma = K^(-1/2) of theorems 5.4 and 5.6."""
+    return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def of_vanishing(c: Numbers) -> Numbers:
-    """Return gamma = K^(-3/4) of theorem 5.5; alpha_k = k^(-1/2) where none is given."""
+    """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
     return {"step": c["K"] ** -0.75}
 
 

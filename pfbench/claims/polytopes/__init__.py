@@ -1,11 +1,11 @@
 """Frank-Wolfe on polytopes: away, pairwise and blended pairwise steps, and the open loop."""
 
-from pfbench.claims.polytopes import contraction, good_steps, openloop
+from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "polytopes",
     "Frank-Wolfe on polytopes: active sets and open loops",
-    (contraction, good_steps, openloop),
+    (contraction, good_steps, openloop, table1),
 )
 """All that is said of them."""

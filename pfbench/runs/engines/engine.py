@@ -4,8 +4,9 @@ An engine gets tasks and yields what became of each, in any order. It neither kn
 decides what is done.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
@@ -63,7 +64,7 @@ class ThisProcess(_ThisMachine):
         """See `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
-            with one_thread():
+            with one_thread(), redirect_stdout(sys.stderr):  # as in a worker
                 status, value, reason = attempt(task.function, task.arguments, Exception)
             yield Result(index, value, status, reason, monotonic() - started)
 

@@ -6,6 +6,7 @@ killed from outside was lost, and its task can be made again elsewhere.
 """
 
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -239,6 +240,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
     use_threads()
+    sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
         try:
             order = pipe.recv()

@@ -18,7 +18,7 @@ from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures import named
-from pfbench.points import form_of, keep
+from pfbench.points import form_of, is_finite, keep
 from pfbench.problems.normed import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
@@ -166,6 +166,8 @@ def ready(
     if start is not None and not problem.set.contains(x0):
         if not form_of(problem.start()).is_point(x0):
             raise InputError(f"start is {told(x0)}, a point here {told(problem.start())}.")
+        if not is_finite(x0):
+            raise InputError("the start point has NaN or infinite entries: give another.")
         raise InputError("the start point is outside the feasible set: project it first.")
     if isinstance(algorithm, Choice):
         chosen, schedule = _resolved(problem, algorithm, x0)
@@ -197,10 +199,12 @@ def _check_kinds(problem: Any, algorithm: Any) -> None:
 
 
 def _point(start: Any) -> Point:
-    """Return an own copy of a start."""
-    if isinstance(start, np.ndarray) and start.dtype.kind not in "fiu":
+    """Return an own copy of a start, an array in double precision."""
+    if not isinstance(start, np.ndarray):
+        return keep(start)
+    if start.dtype.kind not in "fiu":
         raise InputError(f"the start must be an array of numbers, not {told(start)}.")
-    return keep(start)
+    return start.astype(np.float64)
 
 
 def _resolved(problem: Problem, choice: Choice, x0: Point) -> tuple[Algorithm, str]:

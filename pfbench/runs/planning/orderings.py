@@ -1,8 +1,8 @@
 """What a spec says of published orders: ``[[ordering]]``, ``[forms]``, ``[[unit]]``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pfbench.base.checks import real
 from pfbench.base.errors import InputError, Noting
@@ -13,6 +13,8 @@ from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 from pfbench.runs.planning.template import names_in
 from pfbench.runs.planning.toml import said
+
+T = TypeVar("T")
 
 FIELDS = (
     *("source", "place", "says", "states", "order", "measure", "target", "problems", "settings"),
@@ -28,13 +30,7 @@ DERIVED = "suboptimality"
 
 def orderings(field: str, value: Any) -> Sequence[Ordering]:
     """Return the orders; whether the study has what they name is not looked at."""
-    noting = Noting()
-    found: list[Ordering] = []
-    for number, table in enumerate(fields.tables(field, value), 1):
-        with noting():
-            found.append(_ordering(f"{field} {number}", table))
-    noting.refuse()
-    return found
+    return _each(field, value, _ordering)
 
 
 def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
@@ -50,11 +46,16 @@ def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
 
 def units(field: str, value: Any) -> Sequence[Unit]:
     """Return the units of a paper, its own first."""
+    return _each(field, value, _unit)
+
+
+def _each(field: str, value: Any, read: Callable[[str, Mapping[str, Any]], T]) -> Sequence[T]:
+    """Return what is read of each table; all that is wrong is told at once."""
     noting = Noting()
-    found: list[Unit] = []
+    found: list[T] = []
     for number, table in enumerate(fields.tables(field, value), 1):
         with noting():
-            found.append(_unit(f"{field} {number}", table))
+            found.append(read(f"{field} {number}", table))
     noting.refuse()
     return found
 

@@ -66,7 +66,8 @@ def _text(path: Path) -> str:
     if len(data) > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES:,} bytes: no spec is that long.")
     try:
-        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        # "-sig": editors of Windows begin a file with a mark.
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a TOML file ({error}).") from error
 

@@ -270,6 +270,7 @@ class Store:
         """
         path = self.path(key, kind)
         try:
+            os.lstat(path)  # most runs of a large store are packed
             opening.check_folders(path, self.folder)
             return opening.read_file(path, KINDS[kind].most_bytes)
         except FileNotFoundError:

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 
 Outcome = TypeVar("Outcome")
@@ -26,6 +27,11 @@ MOST_BRANCHES = 20_000
 """So many sequences of draws are enumerated at most."""
 
 _MOST_OPTIONS = 4096
+
+
+def rounded(array: Floats) -> bytes:
+    """Return an array up to rounding, as what was told before is compared."""
+    return (np.round(array, 9) + 0.0).tobytes()
 
 
 class Unscripted(Exception):

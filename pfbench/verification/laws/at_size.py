@@ -25,6 +25,7 @@ from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.counts import MORE_WORK, PATH, between, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
 from pfbench.verification.laws.indices import suspected, suspected_coins
+from pfbench.verification.laws.late_outputs import late_output
 from pfbench.verification.laws.method import (
     Formed,
     Method,
@@ -75,6 +76,10 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
             break
+    long = [long_by(trial.at_seed, one) for one in method.long]
+    if all(one.verdict != "violated" for one in parts.values()):
+        output = late_output(trial, method, long) if long else None
+        parts |= {"output": output} if output else {}
     if method.extreme:
         parts["extremes"] = extremes
     return Evidence(all_of(parts), _CLAIMED, len(parts))
@@ -120,6 +125,16 @@ def drawn_by(seed: int, one: Setting) -> Setting:
             given[name] = n if all_of_them else max(1, round(given[name] * factor))
     title = re.sub(r" n=\d+ d=\d+", f" n={n} d={d}", problem.name)
     return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
+
+
+def long_by(seed: int, one: Setting) -> Setting:
+    """Return a setting whose horizon and start a seed draws; the run ends with an epoch."""
+    given = dict(one.parameters)
+    if "iterations" in given:
+        longer = 1.0 + 0.3 * np.random.default_rng(seed).random() if seed else 1.0
+        T = round(given["iterations"] * longer)
+        given["iterations"] = T - T % given.get("period", 1)
+    return Setting(instance(one.problem, begin=seed), given)
 
 
 def scheduled(method: Method, where: Setting) -> Setting | None:
@@ -175,7 +190,7 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
     aside, deviation, refused, runs = replace(trial, seen=Seen()), 0.0, list[str](), 0
     for one, algorithm in runnable(aside, settings):
         problem, runs = Overheard(one.problem()), runs + 1
-        seen = _Seen(cast(Waves, problem), method, one)
+        seen = _Seen(cast(Waves, problem), method, one, short=True)
         try:
             told, asked = _followed(aside, problem, algorithm)
             found = seen.first_wrong(told, asked)
@@ -185,14 +200,25 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
                 raise type(error)(f"{one}: {error}") from error
             refused.append(one.problem.name)
             continue
+        # Of a few draws among a few components there is nothing to tell.
+        many = len(seen.batches) > 0 and len(seen.batches[0]) >= _MANY_DRAWS
+        drawn, p_value = suspected(seen.batches, problem.n) if many else (None, None)
+        if drawn is not None and found is None:
+            found = seen.iterations[drawn.batch], drawn.what
         if found is not None:
             words = f"{one}: iteration {found[0]}: {found[1]} ({trial.place})."
-            return Decision("violated", words, {"relative deviation": seen.deviation}, None)
+            return Decision("violated", words, {"relative deviation": seen.deviation}, p_value)
         deviation = max(deviation, seen.deviation)
     measured = {"relative deviation": deviation, "runs": float(runs)}
     refusals = f" It refuses {', '.join(refused)}." if refused else ""
     return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
 
+
+_STILL = 1e-4
+"""A move that is compared like none: of steps shorter than that rounding is too large a part."""
+
+_MANY_DRAWS = 32
+"""A batch from which on the draws of a short run are looked at."""
 
 _REFUSALS = (PfbenchError, ValueError, NotImplementedError)
 """The errors by which a method refuses what it is given."""
@@ -267,6 +293,8 @@ class _Seen:
         The largest so far.
     more
         Where an inner loop first went on longer than it must; empty if nowhere.
+    short
+        Whether the run is so short that a step is compared relative to its length.
     """
 
     problem: Waves
@@ -278,7 +306,13 @@ class _Seen:
     deviation: float = 0.0
     ratio: float = 0.0
     more: str = ""
+    short: bool = False
     _heads: int = 0
+    _least: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Gradients below 1 are compared relative to those of the components, at the start.
+        self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
 
     def first_wrong(
         self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
@@ -372,7 +406,7 @@ class _Seen:
         self.iterations.append(t)
 
     def _compared(self, one: Told, again: Sequence[Floats]) -> str:
-        off = min(apart(one.estimate, g) for g in again)
+        off = min(apart(one.estimate, g, self._least) for g in again)
         self.deviation = max(self.deviation, off)
         if off <= ROUNDING:
             return ""
@@ -383,6 +417,9 @@ class _Seen:
     def _step(self, one: Told, place: Place) -> str:
         pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
         off = max(apart(a, b) for a, b in pairs if a is not None and b is not None)
+        if self.short:
+            moved = float(np.abs(place.x - place.formed.at).max())
+            off = max(off, apart(one.x, place.x) / min(1.0, moved + _STILL))
         self.deviation = max(self.deviation, off)
         if off > ROUNDING:
             return f"its step is off by {off:.3g}"

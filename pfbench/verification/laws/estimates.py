@@ -8,7 +8,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.draws import Unscripted, branches, rounded
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable
 from pfbench.verification.repeats import check_repeats, check_seed, noted
@@ -87,7 +87,7 @@ def _enumerated(
         places = method.referee(problem, where.parameters, told)
         for t, (one, place) in enumerate(zip(told, places, strict=False)):
             formed = place.formed
-            known = t, past + _rounded(formed.at)  # where it goes on may be drawn, too
+            known = t, past + rounded(formed.at)  # where it goes on may be drawn, too
             group = groups.get(known)
             if group is None:
                 square = formed.square(problem) if formed.bounded else None
@@ -105,11 +105,7 @@ def _key(told: Told) -> bytes:
     Where rounding falls apart, a past is split in two: the law after it is the same.
     """
     shown = (told.estimate, told.x) if told.at is None else (told.estimate, told.x, told.at)
-    return _rounded(np.concatenate(shown)) + str(told.coin).encode()
-
-
-def _rounded(array: Floats) -> bytes:
-    return (np.round(array, 9) + 0.0).tobytes()
+    return rounded(np.concatenate(shown)) + str(told.coin).encode()
 
 
 def _decided(

@@ -153,6 +153,9 @@ Chances = list[tuple[float, Floats]]
 Outputs = Callable[[Waves, Parameters, Sequence[Place]], Chances]
 """The law of the output, given the places of a run of one or two components."""
 
+Ends = Callable[[Parameters, Sequence[Floats], Floats], Chances]
+"""The law of the output, given the points of a long run, and the last."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -230,6 +233,12 @@ class Method:
         Returns the number of steps; None if the run may end before.
     sized
         Settings at the size of use, in which a run is followed with all that it asks.
+    long
+        Settings with few components and a long run, in which the output is looked at, one for each
+        that the source knows; the first has that which it declares.
+    at_end
+        Returns the law of the output given the points of a long run, `at` of each estimate and the
+        last x; that of the declared output if None.
     extreme, extreme_in_full
         Settings at values that are extreme and legal, and those at full effort only.
     stored_squares
@@ -255,6 +264,8 @@ class Method:
     step_power: int = -1
     length: Callable[[Parameters], int | None] | None = None
     sized: tuple[Setting, ...] = ()
+    long: tuple[Setting, ...] = ()
+    at_end: Ends | None = None
     extreme: tuple[Setting, ...] = ()
     extreme_in_full: tuple[Setting, ...] = ()
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None

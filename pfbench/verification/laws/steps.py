@@ -69,11 +69,15 @@ def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -
     return Decision(decision.verdict, decision.reason, measured, None)
 
 
-def apart(a: Floats, b: Floats) -> float:
-    """Return the distance of two points relative to their size; infinite if there is none."""
+def apart(a: Floats, b: Floats, size: float = 1.0) -> float:
+    """Return the distance of two points relative to their size; infinite if there is none.
+
+    Where b is smaller than a size, it is relative to that.
+    """
     if a.shape != b.shape:
         raise Raised(f"it tells a point of shape {a.shape}, not {b.shape}")
-    off = float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
+    off, size = float(np.abs(a - b).max()), max(size, float(np.abs(b).max()))
+    off = off / size if off and size else off
     return math.inf if math.isnan(off) else off
 
 

@@ -12,6 +12,7 @@ from pfbench.base.protocols import Problem
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.followed import Step
+from pfbench.verification.instruments.draws import rounded
 from pfbench.verification.stating.setting import (
     Case,
     Given,
@@ -174,17 +175,13 @@ def _told(problem: Problem, steps: Iterator[Step]) -> Iterator[tuple[Past, Float
     known = b""
     for t, step in enumerate(steps):
         x = np.array(keep(step.at))
-        known += _rounded(x)
+        known += rounded(x)
         past = Past(t=t, x=x, error=error, moved=x - before, problem=problem)
         estimate = step.estimate
         error = estimate - problem.gradient(x)
         yield past, error, known
-        known += _rounded(estimate)
+        known += rounded(estimate)
         before = x
-
-
-def _rounded(array: Floats) -> bytes:
-    return (np.round(array, 9) + 0.0).tobytes()
 
 
 def error_law(

@@ -20,7 +20,8 @@ from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
 from pfbench.verification import Subject, Trial, instance
 from pfbench.verification.laws import Setting, Wanted
-from pfbench.verification.laws.at_size import drawn_by, runs_as_its_source, scheduled
+from pfbench.verification.laws.at_size import _decided, drawn_by, runs_as_its_source, scheduled
+from pfbench.verification.laws.method import runnable
 from pfbench.verification.verdict import judged
 
 pytestmark = pytest.mark.claims
@@ -105,10 +106,15 @@ class Clipped(Sgd):
         self.norms = []
         yield from super().run(ask, x, rng)
 
+    acted = []  # noqa: RUF012
+
     def estimate(self, ask, rng, x, t):
         g = super().estimate(ask, rng, x, t)
         self.norms.append(np.linalg.norm(g))
-        return g * min(1.0, 10.0 * median(self.norms) / max(self.norms[-1], 1e-300))
+        factor = min(1.0, 10.0 * median(self.norms) / max(self.norms[-1], 1e-300))
+        if factor < 1.0:
+            self.acted.append((ask.n, t))
+        return g * factor
 
 
 class LateSnapshots(Plain):
@@ -131,6 +137,13 @@ class LateSnapshots(Plain):
 class Capped(sliding.StochasticNCGS):
     """Ends condg after fifty linear minimisations."""
 
+    ended = []  # noqa: RUF012
+
+    def run(self, ask, x, rng):
+        for t, state in enumerate(super().run(ask, x, rng)):
+            self.ended += [(ask.n, t)] * (capped.ended and not self.ended)
+            yield state
+
 
 def capped(ask, l, u, lam, eta):  # noqa: E741
     """As condg, with a cap of fifty."""
@@ -140,9 +153,13 @@ def capped(ask, l, u, lam, eta):  # noqa: E741
         v = ask.lo(g)
         gap = g @ (x - v)
         if gap <= eta:
-            break
+            return x
         x = x + min(1.0, gap * lam / ((v - x) @ (v - x))) * (v - x)
+    capped.ended = True
     return x
+
+
+capped.ended = False
 
 
 def test_faults_planted_by_hand_are_named_with_their_iteration(monkeypatch):
@@ -151,10 +168,12 @@ def test_faults_planted_by_hand_are_named_with_their_iteration(monkeypatch):
     assert 1500 <= iteration("prox-sgd", EightBitsLate) <= 1502
     first = iteration("prox-sgd", Clipped)
     assert 0 < first < 200  # one batch in thirty has a large component
+    assert (10_000, first) == next(one for one in Clipped.acted if one[0] == 10_000)
     # A snapshot left out shows a step later: at the old one there is a difference.
     assert iteration("prox-svrg", LateSnapshots) == 11 * 67
     monkeypatch.setattr(sliding, "condg", capped)
-    assert iteration("ncgs-stochastic", Capped) < 2000
+    first = iteration("ncgs-stochastic", Capped)
+    assert [(10_000, first)] == Capped.ended
 
 
 class CoarseLate(Golden):
@@ -168,8 +187,41 @@ class CoarseLate(Golden):
         return super().search(ask, x, d)
 
 
+def coarse(kind, first):
+    """Return a method whose line search is that of a grid from a step on."""
+
+    class Coarse(kind):
+        calls = []  # noqa: RUF012
+
+        def run(self, ask, x, rng):
+            self.calls.clear()
+            yield from super().run(ask, x, rng)
+
+        def length(self, ask, x, g, d, most):
+            found = super().length(ask, x, g, d, most)
+            self.calls.append(found)
+            if self.step == "short" or len(self.calls) < first:
+                return found
+            return most * round(4.0 * found / most) / 4.0
+
+    return Coarse
+
+
 def test_a_line_search_is_followed():
     assert iteration("frank-wolfe", CoarseLate) == 20
+
+
+@pytest.mark.parametrize(("name", "first"), [("afw", 20), ("pfw", 10), ("bpfw", 10)])
+def test_so_it_is_with_an_active_set(name, first):
+    claim = CLAIMS[f"methods-run-{name}"]
+    method = claim.check.keywords["method"]
+    searching = [one for one in method.sized if one.parameters.get("step") == "line-search"]
+    for where in searching:
+        trial = Trial(claim, Subject(coarse(ALGORITHMS[name], first)))
+        ((_, algorithm),) = runnable(trial, [where])
+        found = _decided(trial, method, where, algorithm)
+        assert found.verdict == "violated"
+        assert first <= int(re.search(r"Iteration (\d+)", found.reason)[1]) < first + 10
 
 
 def test_the_run_by_the_source_s_own_schedule_ends_in_time():

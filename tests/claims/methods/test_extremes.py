@@ -1,5 +1,6 @@
 """Values that are extreme and legal: each method is its source's there, or refuses and says why."""
 
+import numpy as np
 import pytest
 from own_styles import Plain
 
@@ -28,14 +29,9 @@ def test_a_method_of_the_catalogue_is_its_source_s_or_refuses(name):
     assert found.measured["relative deviation"] <= 1e-9
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        one if one in ("prox-sgd", "nfwu-svrg") else pytest.param(one, marks=pytest.mark.long)
-        for one in ALGORITHMS
-    ],
-)
-def test_so_it_is_where_an_index_needs_a_third_byte(name):
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw", "zerosarah", "zerosarah-fw"])
+def test_so_it_is_with_a_table_where_an_index_needs_a_third_byte(name):
     assert looked_at(name, effort="full").verdict == "holds"
 
 
@@ -75,6 +71,28 @@ class Scaled(Sgd):
         return g / square * square
 
 
+class SixteenBits(Sgd):
+    """Keeps its indices in sixteen bits."""
+
+    def sample(self, rng, n):
+        return super().sample(rng, n).astype(np.uint16).astype(int)
+
+
+class Floored(Sgd):
+    """Tells a gradient below 1e-50 that is off by a thousandth: its vertex is the same."""
+
+    def changed(self, g, gap):
+        return g if np.abs(g).max() > 1e-50 else g * 1.001
+
+
+class Stuck(Sgd):
+    """Does not move where that is too little for its tolerance."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield state if self.gamma > 1e-10 else state._replace(x=x.copy(), at=x.copy())
+
+
 class Refuses(Sgd):
     """Says no to batches above n."""
 
@@ -96,10 +114,23 @@ def test_a_fault_at_an_extreme_is_seen_and_the_extreme_is_named():
     found = looked_at("sfw", AtMostAll)
     assert found.verdict == "violated"
     assert found.reason.startswith("n=1")
+    found = looked_at("sfw", SixteenBits)
+    assert found.verdict == "violated"
+    assert found.reason.startswith("n=200003")
+    assert "uniform" in found.reason
     with pytest.raises(Broken, match="flat"):
         looked_at("sfw", Scaled)
     with pytest.raises(Broken, match=r"n=1 .*IndexError"):
         looked_at("sfw", Fails)
+
+
+def test_what_is_small_is_compared_in_proportion():
+    found = looked_at("sfw", Floored)
+    assert found.verdict == "violated"
+    assert found.reason.startswith("gradients of 1e-100")
+    found = looked_at("sfw", Stuck)
+    assert found.verdict == "violated"
+    assert found.reason.startswith("step 1e-12")
 
 
 def test_a_refusal_is_no_fault():

@@ -5,9 +5,9 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 import scipy
-from judging import assert_complete, judge, pairs
+from judging import assert_complete, judge, pairs, trial
 
-from pfbench.claims.polytopes import PAPER, contraction, good_steps, openloop
+from pfbench.claims.polytopes import PAPER, contraction, good_steps, openloop, table1
 from pfbench.verification.instruments.widths import POLYTOPES, corners, on_a_face, width
 
 pytestmark = pytest.mark.claims
@@ -168,3 +168,25 @@ def test_every_open_loop_falls_faster_than_line_search(given, slope):
         Trial(openloop.SEPARATION), openloop.triangle(0.3, 0.5), {"step": "open-loop"} | given, 4000
     )
     assert found == pytest.approx(slope, abs=0.15)
+
+
+# --- the table of exponents -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["afw", "pfw", "bpfw"])
+def test_ten_times_the_accuracy_costs_the_same_each_time(name):
+    parts = np.geomspace(1e-1, 1e-7, 7)
+    for one in table1.POLYTOPES:
+        spent = np.diff(table1.fewest(trial(table1.TABLE[name]), one(), parts, 1e-3))
+        assert spent.min() >= 0.8 * spent.max(), spent
+
+
+def test_without_away_steps_ten_times_the_accuracy_costs_ten_times_as_much():
+    parts, afw = [0.1, 0.01, 0.001], table1.TABLE["afw"]
+    for one in table1.POLYTOPES[1:]:
+        plain, away = (
+            table1.fewest(trial(afw, kind), one(), parts, 0.1)
+            for kind in (contraction.NoAway, None)
+        )
+        assert plain[1] >= 9.0 * plain[0]
+        assert plain[2] >= 9.0 * plain[1] >= 9.0 * 5.0 * away[1]

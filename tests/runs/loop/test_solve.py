@@ -371,7 +371,7 @@ def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense,
     ("start", "words"),
     [
         (np.full(6, 3.0), "outside the feasible set"),
-        (np.full(6, np.nan), "outside the feasible set"),
+        (np.full(6, np.nan), "the start point has NaN or infinite entries"),
         (np.zeros(5), "start is an array of float64 of shape .5,., a point here"),
         (np.zeros((6, 1)), "start is an array of float64 of shape .6, 1., a point here"),
         ([0.0] * 6, "start is .0.*, a point here an array of float64 of shape .6,."),

@@ -2,11 +2,15 @@
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from io import StringIO
-from itertools import islice
+from itertools import chain, repeat
+from operator import add
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
@@ -69,19 +73,20 @@ def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
         for entry in selected:
             runs.add(*_run(entry, view))
             names = entry.run.columns if view.raw else _safe(entry.run.columns)
-            file.write(_long(entry, [_cell(name) for name in names]))
+            file.write(_long(entry, [f"{_cell(name)}," for name in names[1:]]))
         return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
 
 
 def _long(entry: Entry, names: Sequence[str]) -> str:
     """Return the lines of a run: a key and numbers, which CSV writes as they are."""
-    return "".join(
-        f"{entry.key},{row[0]},{name},{value}\n"
-        for row in entry.run.rows
-        for name, value in zip(names[1:], row[1:], strict=True)
-    )
+    lines = []
+    for iteration, *values in entry.run.rows:
+        begin = f"{entry.key},{iteration},"
+        lines.append(begin + f"\n{begin}".join(map(add, names, map(str, values))) + "\n")
+    return "".join(lines)
 
 
+@lru_cache(maxsize=4096)
 def _cell(text: str) -> str:
     """Return a text as a cell of CSV."""
     line = StringIO()
@@ -91,15 +96,19 @@ def _cell(text: str) -> str:
 
 def _run(entry: Entry, view: View) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the one line of a run in ``runs.csv``."""
-    about = entry.run.as_json()
-    about |= entry.run.counts.as_dict() | {"key": entry.key}
-    about |= naming_of(entry, view.names).columns
-    for name in ("parameters", "unmet"):
-        about[name] = json.dumps(about[name], default=str)
-    about["environment"] = json.dumps(dict(entry.environment))
-    final = entry.run.final
-    names = [*RUN_COLUMNS, *(f"final_{name}" for name in final)]
-    return names, [[*(about[name] for name in RUN_COLUMNS), *final.values()]]
+    run = entry.run
+    about = run.counts.as_dict() | {"key": entry.key} | naming_of(entry, view.names).columns
+    about |= {
+        "parameters": _as_text(dict(run.parameters)),
+        "unmet": _as_text(list(run.unmet)),
+        "environment": _as_text(dict(entry.environment)),
+    }
+    names = [*RUN_COLUMNS, *(f"final_{name}" for name in run.final)]
+    told = (about[name] if name in about else getattr(run, name) for name in RUN_COLUMNS)
+    return names, [[*told, *run.final.values()]]
+
+
+_as_text = json.JSONEncoder(default=str).encode
 
 
 def write_csv(
@@ -121,7 +130,10 @@ def write_csv(
 
 
 def _safe(cells: Iterable[Any]) -> list[Any]:
-    return [spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells]
+    return [_text(cell) if isinstance(cell, str) else cell for cell in cells]
+
+
+_text = lru_cache(maxsize=4096)(spreadsheet_text)
 
 
 # --- benchopt -------------------------------------------------------------------------------------
@@ -139,8 +151,9 @@ def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     with Spool(folder, ()) as spool:
         for entry in selected:
             about = _about(entry, view)
-            names = [*about, *(_benchopt(name) for name in entry.run.columns)]
-            spool.add(names, ([*about.values(), *row] for row in entry.run.rows))
+            columns = list(zip(*entry.run.rows, strict=True)) or [()] * len(entry.run.columns)
+            names = [*about, *map(_benchopt, entry.run.columns)]
+            spool.add(names, [[*about.values(), *columns]])
         _write_parquet(path, spool)
     return [path]
 
@@ -170,16 +183,41 @@ def _about(entry: Entry, view: View) -> dict[str, Any]:
 
 
 def _write_parquet(path: Path, spool: Spool) -> None:
-    """Write a spool's rows, some at a time."""
+    """Write a spool of runs, some at a time: a row of it is a run, whose traces are tuples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, _type(name)) for name in spool.names])
+    at = spool.names.index(_benchopt("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
-        rows = iter(spool)
-        while some := list(islice(rows, _AT_ONCE)):
-            columns = [list(column) for column in zip(*some, strict=True)]
+        for runs in _together(spool, at):
+            lengths = [len(run[at]) for run in runs]
+            of = np.repeat(np.arange(len(runs)), lengths)
+            columns = []
+            for kind, cells in zip(schema.types, zip(*runs, strict=True), strict=True):
+                if any(isinstance(cell, tuple) for cell in cells):
+                    filled = map(_filled, cells, lengths)
+                    columns.append(pa.array([*chain.from_iterable(filled)], kind))
+                else:
+                    columns.append(pa.array(cells, kind).take(of))
             writer.write_table(pa.table(columns, schema=schema))
+
+
+def _filled(cells: tuple[float, ...] | None, length: int) -> Iterable[float | None]:
+    return repeat(None, length) if cells is None else cells
+
+
+def _together(spool: Spool, at: int) -> Iterator[list[list[Any]]]:
+    """Yield runs until they have many rows together; `at` is the place of one of their columns."""
+    some, rows = list[list[Any]](), 0
+    for run in spool:
+        some.append(run)
+        rows += len(run[at])
+        if rows >= _AT_ONCE:
+            yield some
+            some, rows = [], 0
+    if some:
+        yield some
 
 
 def _type(name: str) -> Any:

@@ -1,0 +1,125 @@
+"""Exponents on polytopes: active sets beside plain Frank-Wolfe, as claimed and as measured.
+
+f strongly convex, its minimiser inside a facet. With away and pairwise steps LO grow as the
+logarithm of 1/epsilon, in order; plain Frank-Wolfe with line search needs 1/epsilon on the cube.
+Counted is from a point on that is low already: what comes before is no rate. Nothing is drawn, so
+that an exponent is a number.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, instance
+from pfbench.verification.instruments.widths import on_a_face
+from pfbench.verification.scales import EXCESS, complexity
+from pfbench.verification.statistics import Decision, across, all_of, decide_exponent, fit_exponent
+
+POLYTOPES = tuple(
+    instance(on_a_face, kind=kind, d=d, kappa=10.0, turn=turn).called(f"{kind} {d}")
+    for kind, d, turn in (("simplex", 4, 3), ("cube", 3, 1), ("l1", 3, 3))
+)
+
+CUBE = instance(on_a_face, kind="cube", d=3, kappa=2.0, turn=1).called("cube 3")
+
+_LOGARITHMIC = np.geomspace(1e-1, 1e-9, 8)
+"""Parts of f - min f at the first point counted: their logarithms span 0.95 decades."""
+
+_POWERS = np.geomspace(1e-1, 1e-2, 4)
+
+_LONGEST = 30_000
+
+
+def fewest(
+    trial: Trial, problem: Any, parts: Sequence[float] | Floats, first: float, **given: Any
+) -> list[float]:
+    """Return the LO until f - min f is each part of `first` of its start; infinite if it never is.
+
+    Those until it is `first` are not counted.
+    """
+    L = float(np.linalg.eigvalsh(problem.A)[-1])
+    algorithm = trial.make(iterations=_LONGEST, **(given or {"smoothness": L}))
+    found, low, before = list[float](), math.inf, 0.0
+    for step in trial.follow(problem, algorithm):
+        h = problem.value(np.asarray(step.state.x)) - problem.least
+        spent = float(step.counts().lo)
+        if math.isinf(low):
+            low = first * h
+        if h > low:
+            before = spent + 1.0
+        while len(found) < len(parts) and h <= parts[len(found)] * low:
+            found.append(spent - before)
+        if len(found) == len(parts):
+            break
+    return found + [math.inf] * (len(parts) - len(found))
+
+
+def logarithmic(trial: Trial) -> Evidence:
+    """Fit LO in ln(1/epsilon) on each polytope."""
+    x, parts = -np.log(_LOGARITHMIC), dict[str, Decision]()
+    for one in POLYTOPES:
+        fit = fit_exponent(x, fewest(trial, one(), _LOGARITHMIC, 1e-3), least_decades=0.9)
+        parts[f"LO in ln(1/epsilon): {one.name}"] = decide_exponent(fit, 1.0)
+    return Evidence(across(parts), dict.fromkeys(parts, 1.0), len(parts))
+
+
+def zigzag(trial: Trial) -> Evidence:
+    """Fit LO in 1/epsilon on the cube."""
+    spent = fewest(trial, CUBE(), _POWERS, 1e-1, step="line-search")
+    fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
+    what = f"LO in 1/epsilon: {CUBE.name}"
+    return Evidence(all_of({what: decide_exponent(fit, 1.0)}), {what: 1.0}, 1)
+
+
+def _claim(
+    name: str,
+    source: str,
+    calls: str,
+    check: Callable[[Trial], Evidence],
+    on: tuple[Instance, ...],
+    power: float,
+    schedule: str,
+) -> Claim:
+    return Claim(
+        name=f"polytopes-table1-{name}",
+        source=source,
+        kind="rate",
+        statement=f"f - min f <= eps after {calls}, in order",
+        check=check,
+        instances=on,
+        algorithm=name,
+        assumptions=("f strongly convex", "a polytope") if not power else ("f convex",),
+        schedule=schedule,
+        takes=(None, 6.0),
+        orders=complexity(name, EXCESS, LO=power),
+    )
+
+
+_active = partial(
+    _claim,
+    calls="log(1/eps) LO, f strongly convex on a polytope",
+    check=logarithmic,
+    on=POLYTOPES,
+    power=0.0,
+    schedule="short steps with L = L_f",
+)
+
+TABLE = {
+    "afw": _active("afw", "Lacoste-Julien, Jaggi 2015"),
+    "pfw": _active("pfw", "Lacoste-Julien, Jaggi 2015, where swaps are few"),
+    "bpfw": _active("bpfw", "Tsuji, Tanaka, Pokutta 2022"),
+    "frank-wolfe": _claim(
+        "frank-wolfe",
+        "Jaggi 2013, the older method beside these",
+        "eps^-1 LO, f convex",
+        zigzag,
+        (CUBE,),
+        1.0,
+        "step = line-search",
+    ),
+}
+
+CLAIMS = tuple(TABLE.values())
