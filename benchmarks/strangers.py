@@ -20,9 +20,9 @@ from pfbench.verification.session import Session  # noqa: E402
 from pfbench.verification.subject import Subject  # noqa: E402
 
 
-def held(name, jobs):
-    """Hold a method to its claims; return when verdicts came, and which they were."""
-    algorithm, claims = algorithm_and_claims(f"benchmarks.own_spider:{name}", ())
+def held(name, jobs, chosen=()):
+    """Hold a method to its claims, or to some; return when verdicts came, and which they were."""
+    algorithm, claims = algorithm_and_claims(f"benchmarks.own_spider:{name}", chosen)
     began, came, verdicts = perf_counter(), [], Counter()
 
     def told(row, made):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import process_time
 
 from benchmarks.timed import Timed, problem_of, run_of
 
@@ -122,14 +123,62 @@ class Stored(InFolder, Timed):
         self.store.listing(write=False)
 
     def time_export(self):
-        self.exported(self.folder / "csv")
+        exported(self.store, "csv-long", self.folder / "csv")
 
     def peakmem_export(self):
-        self.exported(self.folder / "csv")
+        exported(self.store, "csv-long", self.folder / "csv")
 
-    def exported(self, folder):
-        from pfbench.runs.storage.exports import export
-        from pfbench.runs.storage.exports.curves import View
 
-        export(self.store, self.store.rows(), "csv-long", folder, View())
-        shutil.rmtree(folder)
+def exported(store, form, folder):
+    """Export a store, and delete what was written."""
+    from pfbench.runs.storage.exports import export
+    from pfbench.runs.storage.exports.curves import View
+
+    export(store, store.rows(), form, folder, View())
+    shutil.rmtree(folder)
+
+
+class Packed(InFolder, Timed):
+    """A store of 2000 runs in segments, of ten problems and ten methods."""
+
+    version = "1"
+    repeat = (2, 3, 1.0)
+    number = 1
+
+    def setup(self):
+        from benchmarks.many import make
+        from pfbench.runs.storage.store import Store
+
+        super().setup()
+        make(self.folder / "store", 2000)
+        self.store = Store(self.folder / "store")
+
+    def time_list(self):
+        self.store.listing()
+
+    def time_export_csv(self):
+        exported(self.store, "csv-long", self.folder / "csv")
+
+    def time_export_benchopt(self):
+        exported(self.store, "benchopt", self.folder / "benchopt")
+
+    def time_report(self):
+        self.pfbench("report", "--store", "store", "-o", "report")
+
+
+class Strangers:
+    """What somebody waits for who holds his own SPIDER to its source, in this process."""
+
+    unit = "s"
+    version = "1"
+    timeout = 300
+
+    def track_verdicts(self):
+        """Seconds of the processor until the claims of `methods` are decided."""
+        from benchmarks.strangers import held
+
+        began = process_time()
+        found = held("OwnProximal", 0, ("methods-*-prox-spiderboost",))
+        if found.get("holds") != 5:
+            raise ValueError(f"a right method does not hold: {found}")
+        return process_time() - began

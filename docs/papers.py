@@ -180,7 +180,9 @@ def _as_tables(
     for method, held in groupby(ours, key=lambda one: one.method):
         theirs = list(held)
         sources = "; ".join(dict.fromkeys(linked(one.source) for one in theirs))
-        yield f"(method-{method})=\n### {method}\n\n{sources}\n"
+        # To what holds a method to its own source others link; a paper's table has no such name.
+        label = f"(method-{method})=\n" if paper is PAPERS["methods"] else ""
+        yield f"{label}### {method}\n\n{sources}\n"
         yield "| claim | says | verdict | power |"
         yield "| --- | --- | --- | --- |"
         for one in theirs:

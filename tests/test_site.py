@@ -57,6 +57,13 @@ def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants()
     assert re.search(r"\| `D` \| 1.41421 \| ", text)
 
 
+def test_no_two_places_of_the_theory_have_one_label():
+    """Where a paper has very many claims they are tables by method, as are those of methods."""
+    made = [pages.filled(f"<!-- site: claims {key} -->") for key in ("methods", "relatives")]
+    labels = re.findall(r"^\((.+)\)=$", "\n".join(made), re.M)
+    assert len(labels) == len(set(labels)) > 60
+
+
 def test_the_table_of_papers_has_no_empty_cell():
     rows = papers.verdicts().splitlines()[2:]
     assert len(rows) == len(PAPERS)

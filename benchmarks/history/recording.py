@@ -13,7 +13,7 @@ RESULTS = ROOT / ".asv/results"
 
 SHORT = (
     r"^counts|^times\.(Machine|Memory|Iterations)|^times\.Oracles.*\('(recovery|sparse)'"
-    r"|^whole\.Command\.time_(import|help|solve)"
+    r"|^whole\.Command\.time_(import|help|solve)|^whole\.(Packed|Strangers)|^times\.Minimisations"
 )
 """The benchmarks that are recorded of past commits: about two minutes each on an idle core."""
 

@@ -24,6 +24,8 @@ PARTS = {
 
 TARGETS = {
     "iteration, pairs": "at most 4.1, 2.2, 2.5, 3.3",
+    "iterations 1 to 60, pairs on average": "at most 3.0, 2.0, 1.8, 2.0",
+    "iterations 41 to 60, pairs": "at most 2.5",
     "made and 20 iterations, MB": "at most 600 at 10M, 1200 at 25M",
     "and three runs of 60, MB": "at most 600 at 10M, 1200 at 25M",
     "every minimisation certified, pairs": "at most 8 at 25M",

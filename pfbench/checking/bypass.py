@@ -110,6 +110,9 @@ class Guarded(Oracles):
         return super().__getattribute__(name)
 
 
+Guarded.__name__ = Oracles.__name__  # an error of Python's names what a method knows
+
+
 class Tallied(Changed):
     """A backend that counts what it is asked, below the ledger.
 

@@ -57,11 +57,15 @@ class Goal(NamedTuple):
         Whether it is the latter.
     target
         What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
+    share, beside
+        A residual of at most share (sigma + beside) is small enough, too.
     """
 
     tolerance: float
     certified: bool
     target: float
+    share: float
+    beside: float
 
 
 @compiled
@@ -91,7 +95,7 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
     if beta <= 1e-14 * sigma:
         return True, theta
     if not goal.certified:
-        if residual <= goal.tolerance * sigma:
+        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + goal.beside)):
             return True, theta
     elif residual <= sigma:
         upper = polynomial_root(a, b, k + 1, theta, goal.target)

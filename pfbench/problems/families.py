@@ -183,6 +183,9 @@ class RecoveryFamily(Family):
         "mean", "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed"
     )
     tolerance: float = tolerance()
+    gap_share: float = parameter(
+        0.0, "by what part the gap along a vertex may be too small in a run; 0: tolerance alone"
+    )
 
     def build(self) -> RobustMatrixRecovery:
         """Return the problem."""
@@ -202,6 +205,7 @@ class RecoveryFamily(Family):
             sigma=sigma if self.sigma is None else self.sigma,
             scaling=self.scaling,
             tolerance=self.tolerance,
+            gap_share=self.gap_share,
         )
 
 

@@ -27,6 +27,7 @@ from pfbench.points.atoms import Factors, entries_of, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened, digest_of, in_parts, point_of
+from pfbench.problems.by_gap import ByGap
 from pfbench.problems.observations import Observations, OrderedObservations
 from pfbench.sets.nuclear import NuclearBall
 
@@ -57,6 +58,9 @@ class RobustMatrixRecovery(FiniteSum):
     tolerance
         Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
         is certified apart).
+    gap_share
+        By what part the gap along a vertex may be too small in a run, above that; see
+        `pfbench.problems.by_gap`. 0: `tolerance` alone decides.
 
     Raises
     ------
@@ -73,11 +77,13 @@ class RobustMatrixRecovery(FiniteSum):
     sigma: float = 1.0
     scaling: str = "mean"
     tolerance: float = 1e-4
+    gap_share: float = 0.0
 
     def __post_init__(self) -> None:
         real("radius", self.radius, above=0.0)
         real("sigma", self.sigma, least=1e-100, most=1e100)
         real("tolerance", self.tolerance, above=0.0, most=1.0)
+        real("gap_share", self.gap_share, least=0.0, most=0.25)
         choice("scaling", self.scaling, ("mean", "sum"))
         data = self.observations
         if isinstance(data, OrderedObservations):
@@ -142,7 +148,9 @@ class RobustMatrixRecovery(FiniteSum):
     @cached_property
     def digest(self) -> str:
         """A hash of the observed and held-out entries and of the numbers beside them."""
-        numbers = (self.shape, self.radius, self.sigma, self.scaling, self.tolerance)
+        numbers: tuple[Any, ...] = (self.shape, self.radius, self.sigma, self.scaling)
+        # Without a share the hash is that of problems from before there was one.
+        numbers += (self.tolerance, *([self.gap_share] if self.gap_share else []))
         data = self.observations
         return digest_of(
             numbers,
@@ -203,6 +211,8 @@ class RobustMatrixRecovery(FiniteSum):
     def open(self, rng: np.random.Generator) -> Opened:
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
         minimiser = self.set.minimiser(rng, self.tolerance)
+        if self.gap_share:
+            return ByGap(self, self.operator, minimiser, self.gap_share)
         return Opened(self, lambda g: minimiser.lo(self.operator(g)))
 
     # --- the function -------------------------------------------------------------------------

@@ -71,6 +71,7 @@ def leading_triple(
     warm: Floats | None = None,
     most_steps: int = 300,
     vectors: bool = True,
+    within: tuple[float, float] = (0.0, 0.0),
 ) -> Triple:
     """Compute the leading singular triple of an M x N matrix.
 
@@ -91,6 +92,9 @@ def leading_triple(
         Stop there in any case; `upper` stays valid and is only less sharp.
     vectors
         Whether u and v are wanted: without them 8 M bytes a step are not needed.
+    within
+        Without `failure`: a share and a number; a residual of ``share * (sigma + number)`` is small
+        enough, too (but where squares of the matrix overflow or underflow).
 
     Raises
     ------
@@ -110,7 +114,7 @@ def leading_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    goal = Goal(tolerance, failure is not None, target)
+    goal = Goal(tolerance, failure is not None, target, *within)
     room = min(most_steps, _ROOM)
     basis = _basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start

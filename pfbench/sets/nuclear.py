@@ -169,12 +169,26 @@ class NuclearMinimiser:
         self._tolerance = real("tolerance", tolerance, above=0.0, most=1.0)
         self._warm: Floats | None = None
 
-    def lo(self, g: Any) -> RankOne:
-        """Return a vertex that (nearly) minimises <g, v> over the ball."""
-        operator = as_operator(g)
-        triple = leading_triple(operator, self._rng, tolerance=self._tolerance, warm=self._warm)
+    def lo(self, g: Any, share: float = 0.0, inner: float = 0.0) -> RankOne:
+        """Return a vertex v that (nearly) minimises <g, v> over the ball.
+
+        Parameters
+        ----------
+        share, inner
+            Its gap at x, <g, x - v>, may be too small by so large a part of it, where `tolerance`
+            asks for more; `inner` is <g, x>. With a residual r, sigma^2 is within r sigma of an
+            eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
+        """
+        operator, radius = as_operator(g), self._ball.radius
+        triple = leading_triple(
+            operator,
+            self._rng,
+            tolerance=self._tolerance,
+            warm=self._warm,
+            within=(2.0 * share, inner / radius),
+        )
         self._warm = triple.v
-        return RankOne(triple.u, triple.v, -self._ball.radius, _pattern(operator))
+        return RankOne(triple.u, triple.v, -radius, _pattern(operator))
 
 
 def as_operator(g: Any) -> Operator:

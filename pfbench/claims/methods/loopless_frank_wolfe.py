@@ -136,7 +136,8 @@ def of_page_convex(asked: Wanted) -> Printed:
 def of_spider_convex(asked: Wanted) -> Printed:
     """Return the least T of 10 L D^2/(T+1) <= epsilon."""
     c = asked.constants
-    return {"iterations": 10.0 * max(c.L_f, c.L_ms) * c.D**2 / asked.epsilon - 1.0}
+    size = 10.0 * max(c.L_f, c.L_ms) * c.D**2
+    return {"iterations": least(lambda T: size / (T + 1.0), asked.epsilon)}
 
 
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)

@@ -1,11 +1,20 @@
 """The relatives of the last years: loopless and recursive estimates, by bounds of pfbench."""
 
-from pfbench.claims.relatives import convex, lower, schedules, smooth, storm, table1
+from pfbench.claims.relatives import (
+    cheapest,
+    condg,
+    convex,
+    lower,
+    schedules,
+    smooth,
+    storm,
+    table1,
+)
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (smooth, convex, schedules, table1, lower, storm),
+    (smooth, cheapest, convex, schedules, condg, table1, lower, storm),
 )
 """All that is said of them."""

@@ -30,7 +30,8 @@ from pfbench.estimators import PAGE, SPIDERG, STORM, Estimate, HeavyBall
 from pfbench.estimators.stochastic import DoublingSPIDER
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.instruments.indefinite import noisy_ball
-from pfbench.verification.statistics import Decision, all_of
+from pfbench.verification.statistics import Decision, decide_exact
+from pfbench.verification.statistics import given as provided
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import SQUARE, VALUE, formula
 
@@ -117,7 +118,17 @@ def falls(trial: Trial, *, error: Error, most: Error, given: dict[str, Any]) -> 
         )
 
     (error_decided, runs), (decided_f, _) = decided(0), decided(1)
-    return Evidence(all_of({"error": error_decided, "f": decided_f}), {"ratio": 1.0}, runs)
+    parts = {"error": error_decided, "f": decided_f}
+    return Evidence(provided(parts, {"output": returned(trial)}), {"ratio": 1.0}, runs)
+
+
+def returned(trial: Trial) -> Decision:
+    """Decide that the schedule returns the last iterate, of which its bound is."""
+    problem = trial.claim.instances[0].example()
+    c = problem.constants(problem.start())
+    output = getattr(trial.scheduled(c.delta, c), "output", "last")
+    wrong = f"Its schedule returns the output {output}, and the bound is of the last iterate."
+    return decide_exact(output == "last", "The last iterate is returned.", wrong, {})
 
 
 def _claim(name: str, source: str, words: tuple[str, str], error: Error, most: Error) -> Claim:

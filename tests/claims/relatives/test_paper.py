@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from judging import assert_complete, assert_shown, pairs
+from judging import assert_complete, assert_shown, judge, pairs, trial
 
-from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms import ALGORITHMS, lan_sliding
+from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.methods.stating import CONSTANTS
-from pfbench.claims.relatives import PAPER, convex, lower, schedules, smooth, storm
+from pfbench.claims.relatives import PAPER, cheapest, condg, convex, lower, schedules, smooth, storm
 from pfbench.claims.relatives.instances import signed
 
 pytestmark = pytest.mark.claims
@@ -196,3 +197,48 @@ def moments(name, a, x, p, b, eta, T):
             moved += chance * (shift @ M @ shift + spread * eta**2 * (noise @ M @ noise))
         M = new
     return off, moved, squared
+
+
+def half_steps(ask, l, u, lam, eta):  # noqa: E741
+    x = np.array(u)
+    while True:
+        g = l + (x - u) / lam
+        d = ask.lo(g) - x
+        if -g @ d <= eta:
+            return x
+        x = x + 0.5 * min(1.0, -(g @ d) * lam / (d @ d)) * d
+
+
+@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
+    assert judge(claim).verdict == "holds"
+    monkeypatch.setattr(lan_sliding, "condg", half_steps)
+    found = judge(claim)
+    assert (found.verdict, "goes another way" in found.reason) == ("violated", True)
+
+
+@pytest.mark.parametrize("kind", [PAGEConvexFW, SpiderConvexFW])
+def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
+    """By the part of the check that looks at it: the rest takes runs."""
+    (claim,) = (one for one in convex.CLAIMS if one.algorithm == kind.name)
+    assert convex.returned(trial(claim)).verdict == "holds"
+    Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
+    assert convex.returned(trial(claim, Uniform)).verdict == "violated"
+
+
+def uniform(cls, epsilon, constants, **given):
+    kind = cls.__mro__[1]
+    return kind.theory(epsilon, constants, **{**given, "output": "uniform"})
+
+
+def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
+    """At n = 100 all batches and 2000 chances are tried; published sizes have c = 1."""
+    n, accurate = 100, 1e6
+    chances = np.geomspace(1e-4, 0.99, 2000)
+    every = [cheapest.cost(n, b, p, accurate) for b in range(1, 60) for p in chances]
+    ours = cheapest.cost(n, 1, 2 / n, accurate)
+    assert 1.0 - 1e-9 <= ours / min(every) <= 1.001
+    assert ours <= cheapest.least(n, 1.0, accurate, 1.0)
+    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
+    step = 2.0 / (1.0 + np.sqrt(5.0))  # of the lemma, for L = 1
+    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)

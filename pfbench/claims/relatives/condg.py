@@ -1,0 +1,168 @@
+"""The inner loops of sliding are their source's: exact line search, up to the first gap of eta.
+
+A condg that goes on, or that steps otherwise, keeps the promise of its gap, and costs more: so each
+call is made again from its start by what the source says, and its linear minimisations are counted.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.claims.relatives.instances import BALL, BATCH
+from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, instance
+from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
+from pfbench.verification.statistics import Decision, all_of, decide_exact
+from pfbench.verification.trial import Trial
+
+_SAME = 1e-6
+"""An answer this near to a point of exact line search is that point."""
+
+_FOLLOWED = 300
+"""Steps of exact line search that are made again."""
+
+_STEPS = 60
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of condg: l, u, lambda, eta, what it returned, and the LO that were made for it."""
+
+    problem: Any
+    l: Floats  # noqa: E741
+    u: Floats
+    lam: float
+    eta: float
+    answer: Floats
+    made: int
+
+    @property
+    def needed(self) -> int | None:
+        """The linear minimisations of exact line search; None if the answer is another point."""
+        x = self.u
+        for made in range(1, _FOLLOWED):
+            g = self.l + (x - self.u) / self.lam
+            d = self.problem.lo(g) - x
+            gap = -float(g @ d)
+            if gap <= self.eta:
+                return made if float(np.abs(x - self.answer).max()) <= _SAME else None
+            x = x + min(1.0, gap * self.lam / float(d @ d)) * d
+        return None
+
+
+def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+    """Yield the calls of `cgs-convex`: x+ is told by y+ = (1 - gamma) y + gamma x+."""
+    c = problem.constants(problem.start())
+    x = y = problem.start()
+    given = {"iterations": _STEPS, "smoothness": c.L_f, "diameter": c.D}
+    for k, (after, made, _) in enumerate(_steps(trial, problem, given), 1):
+        gamma = 3.0 / (k + 2.0)
+        there, g = y + (after - y) / gamma, problem.gradient(y + gamma * (x - y))
+        lam, eta = (k + 1.0) / (3.0 * c.L_f), c.L_f * c.D**2 / (k * k + k)
+        yield Call(problem, g, x, lam, eta, there, made)
+        x, y = there, after
+
+
+def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+    """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
+    c, x = problem.constants(problem.start()), problem.start()
+    eta = c.delta / (12.0 * _STEPS)
+    sizes = {"iterations": _STEPS, "period": BATCH, "batch": 10 * BATCH}
+    for after, made, step in _steps(trial, problem, {**sizes, "smoothness": c.L, "tolerance": eta}):
+        yield Call(problem, step.yielded, x, 1.0 / c.L, eta, after, made)
+        x = after
+
+
+def _steps(trial: Trial, problem: Any, given: dict[str, Any]) -> Iterator[tuple[Floats, int, Any]]:
+    """Yield each iterate with the linear minimisations made for it."""
+    before = 0
+    for step in trial.follow(problem, trial.make(**given)):
+        spent = step.counts().lo
+        yield np.array(step.state.x), spent - before, step
+        before = spent
+
+
+def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
+    """Compare the linear minimisations of each call with those of the source's condg."""
+    parts: dict[str, Decision] = {}
+    for one in trial.claim.instances:
+        pairs = [(call.needed, call.made) for call in calls(trial, one())]
+        other = [k for k, (needed, made) in enumerate(pairs) if needed != made]
+        wrong = ""
+        if other:
+            needed, made = pairs[other[0]]
+            path = "goes another way" if needed is None else f"makes {made} LO, not {needed}"
+            wrong = f"The condg of step {other[0] + 1} {path}."
+        right = f"Each of {len(pairs)} calls is its source's."
+        parts[one.name] = decide_exact(not other, right, wrong, {"other calls": float(len(other))})
+    return Evidence(all_of(parts), {"other calls": 0.0}, len(parts))
+
+
+def _claim(name: str, source: str, calls: Any, on: tuple[Instance, ...], eta: str) -> Claim:
+    return Claim(
+        name=f"relatives-condg-{name}",
+        source=source,
+        kind="count",
+        statement=f"each condg is Frank-Wolfe with exact line search, and ends at its first point "
+        f"with a gap of at most {eta}",
+        check=partial(as_its_source, calls=calls),
+        instances=on,
+        algorithm=name,
+        assumptions=("a compact set",),
+        schedule="that of the theorem",
+        takes=(0.5, 0.5),
+    )
+
+
+CONDG = _claim(
+    "cgs-convex",
+    "Lan, Zhou 2016, as Lan 2020, section 7.2, has it",
+    convex_calls,
+    (
+        instance(spread_on_simplex, d=10).called("simplex 10"),
+        instance(spread_on_simplex, d=60).called("simplex 60"),
+        instance(noisy_ball, d=4, n=2, radius=1.0).called("ball"),
+    ),
+    "L D^2/(k(k+1))",
+)
+
+RECURSIVE = _claim(
+    "ncgs-spider",
+    "Lan 2020, algorithm 7.12 in sliding",
+    recursive_calls,
+    (BALL.called("ball"),),
+    "eta",
+)
+
+CLAIMS = (CONDG, RECURSIVE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Lingering(ConvexCGS):
+    """Stops condg at half of eta."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ConvexCGS.run` with half of D^2."""
+        half = replace(self, diameter=self.diameter * math.sqrt(0.5))
+        yield from ConvexCGS.run(half, ask, x, rng)
+
+
+class LingeringRecursive(NCGSSpider):
+    """Stops condg at half of eta."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSSpider.run` with half of eta."""
+        yield from NCGSSpider.run(replace(self, tolerance=0.5 * self.eta), ask, x, rng)
+
+
+MUTANTS = (
+    Mutant.of("cgs-convex-lingering", Lingering, CONDG),
+    Mutant.of("ncgs-spider-lingering", LingeringRecursive, RECURSIVE),
+)
