@@ -1,4 +1,4 @@
-"""PAGE, L-SVRG and ZeroSARAH: gradient and proximal steps along estimates without epochs.
+"""PAGE, L-SVRG, ZeroSARAH and STORM: gradient and proximal steps along estimates without epochs.
 
 Notation: eta the step, b the batch, p the chance of a full gradient, T iterations, h0 = F(x_0) -
 inf F.
@@ -15,16 +15,22 @@ follows from its conditional error; steps and T are pfbench's, and no paper's.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import round_up
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.algorithms.promise import Promise
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
-from pfbench.base.parameters import one_of, positive, whole
+from pfbench.base.parameters import one_of, parameter, positive, whole
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
+from pfbench.points import inner
 
 _SQUARED = Promise(
     "E |grad f|^2",
@@ -211,4 +217,54 @@ class ZeroSARAHMethod(ProximalMethod):
         return cls.filled(given, batch=b, table_weight=lam, **schedule)
 
 
-METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod)
+# --- with steps by the gradients that were seen ---------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class StormMethod(Algorithm):
+    """STORM: one component a step, and steps that shrink with the gradients that were seen.
+
+    The source has eta_t = k/(w + G_0^2 + .. + G_t^2)^(1/3), G_t = |grad f_i(x_t)| of the component
+    i drawn for x_t, and a_{t+1} = c eta_t^2. Here k = step w^(1/3) and c = alpha/step^2, so that
+    step is the largest eta and alpha the largest a.
+
+    for t = 0 .. T-1:
+        draw i;  d_t = grad f_i(x_t) + (1 - a_t)(d_{t-1} - grad f_i(x_{t-1})), d_0 = grad f_i(x_0)
+        r = (w/(w + G_0^2 + .. + G_t^2))^(1/3);  a_{t+1} = alpha r^2
+        x_{t+1} = x_t - step r d_t
+    """
+
+    name = "storm"
+    summary = "STORM with the steps of its source, unconstrained: one component a step"
+    source = "Cutkosky, Orabona 2019, algorithm 1"
+    cites = ("cutkosky2019",)
+    counts = "T iterations: SFO 1 + 2(T-1)"
+    requires = frozenset({"batch"}) | SMOOTH
+    scheduled = frozenset({"iterations", "step", "alpha", "floor"})
+
+    output: str = parameter("uniform", "uniform (the theorem's), or last")
+    iterations: int = whole(MISSING, "T")
+    step: float = positive(MISSING, "k/w^(1/3), the largest eta")
+    alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", most=1.0)
+    floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        seen, a, d, before = self.floor, 1.0, None, x
+        for _ in range(self.iterations):
+            i = rng.integers(ask.n, size=1)
+            g = ask.batch(i, x)
+            d = g if d is None else g + (1.0 - a) * (d - ask.batch(i, before))
+            seen += inner(g, g)
+            r = math.cbrt(self.floor / seen)
+            a = self.alpha * r * r
+            before, x = x, ask.prox(x, d, self.step * r)
+            yield State(x, before, d)
+
+
+METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod, StormMethod)

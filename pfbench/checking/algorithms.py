@@ -50,6 +50,7 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "tolerance": 0.05,
         "diameter": 2.0,
         "alpha": 0.3,
+        "floor": 1.0,
         "beta": 0.7,
         "lam": 0.3,
         "delta": 1.0,

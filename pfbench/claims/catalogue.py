@@ -152,8 +152,8 @@ def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
         If a name is unknown (the nearest is suggested).
     """
     named = list(names)
-    wanted = {one.name for name in named for one in _named(name)}
-    ours = [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
+    wanted = {one.name for name in named if not is_own(name) for one in _named(name)}
+    ours = [m for m in MUTANTS.values() if not named or wanted & {c.name for c in m.expected}]
     return ours + [mutant for paper in own_papers(named) for mutant in paper.mutants]
 
 

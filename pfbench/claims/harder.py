@@ -6,6 +6,7 @@ the claim's own test, on other seeds. That changes no verdict: whether the theor
 instance only its author knows.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.assumptions import known_of, unmet
+from pfbench.base.assumptions import ASSUMPTIONS, known_of
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.verification.claim import Claim
@@ -50,7 +51,8 @@ class Hardest:
     of
         A claim of the catalogue that is tested on it.
     lacks
-        What all of the claim's own instances are known to be, and it is not.
+        What the claim assumes in words of its own, and what all of its own instances are known to
+        be and this one is not.
     mean
         Whether the mean over the iterates stood for a uniform output, which varies more.
     verdict, reason, numbers
@@ -73,7 +75,7 @@ class Hardest:
         """Return it as people read it."""
         if not self.tried:
             return f"{self.claim}: no instance of the catalogue's claims fits it."
-        known = f" (unlike its own, not known for: {', '.join(self.lacks)})" if self.lacks else ""
+        known = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with over="mean"' if self.mean else ""
         if self.verdict == "violated":
             end = f"If the theorem speaks of it, put it among the claim's instances{over}."
@@ -185,17 +187,36 @@ def selector_of(one: Instance) -> str:
 
 
 def _fitting(claim: Claim) -> Iterator[_Candidate]:
-    """Yield the instances that have the parts of the claim's own, and meet what it assumes."""
+    """Yield the instances that have the parts of the claim's own, and meet what it assumes.
+
+    What is assumed in other words than those of `ASSUMPTIONS` is known of no problem.
+    """
     own = [one.example() for one in claim.instances]
     parts = {_parts(problem) for problem in own}
-    assumed = {*claim.assumptions, *getattr(method_of(claim), "assumes", ())}
-    shared = frozenset.intersection(*map(known_of, own)) - assumed
+    stated = {*claim.assumptions, *getattr(method_of(claim), "assumes", ())}
+    named = {text: _assumptions_in(text) for text in stated}
+    assumed = {word for words in named.values() for word in words}
+    others = sorted(text for text, words in named.items() if not words)
+    shared = frozenset.intersection(*map(_known, own)) - assumed
     mine = set(map(selector_of, claim.instances))
     for of, selector, one in catalogue():
         problem: Any = None if selector in mine else one.example()
-        if hasattr(problem, "set") and _parts(problem) in parts and not unmet(assumed, problem):
-            size = problem.n * int(np.prod(problem.start().shape))
-            yield _Candidate(of, selector, one, size, unmet(shared, problem))
+        if not hasattr(problem, "set") or _parts(problem) not in parts:
+            continue
+        known, size = _known(problem), problem.n * int(np.prod(problem.start().shape))
+        if assumed <= known:
+            yield _Candidate(of, selector, one, size, (*others, *sorted(shared - known)))
+
+
+def _known(problem: Any) -> frozenset[str]:
+    """Return what a problem is known to meet: convex, too, where its curvature is at least 0."""
+    convex = problem.constants(problem.start()).ell <= 0.0
+    return known_of(problem) | {"convex"} if convex else known_of(problem)
+
+
+def _assumptions_in(text: str) -> list[str]:
+    """Return the assumptions that a text names: "f convex" one, "f non-convex" none."""
+    return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
 def _parts(problem: Any) -> tuple[bool, ...]:
@@ -215,7 +236,7 @@ def _pilot(claim: Claim, effort: str, seed: int) -> float | None:
         for setting in check.settings.values():
             for drawn in trial.seeds(_PILOTS if chance(trial, one) else 1, "pilot"):
                 case = setting.on(trial, one.of_seed(drawn))
-                check_fit(trial, case)
+                check_fit(case)
                 ratios.append(check.largest(trial, case, drawn))
     except Exception:  # the method, its parameters or the bound may be made for other problems
         return None

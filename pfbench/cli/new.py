@@ -48,7 +48,8 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "verify {file} --units",
             "verify {file}",
             "verify {file} --mutants --faults 20",
-            "info {file}:MEAN",
+            "verify {file} --receipt receipt.zip",
+            "receipt --check receipt.zip",
         ),
         "sweep": ("run {file} --dry-run", "run {file}", "report {file}"),
     }

@@ -125,7 +125,7 @@ def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableTy
 
 
 def folded(
-    names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str] = ()
+    names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
     """Return a table whose cells never wrap; what does not fit comes below, as in `numbers`."""
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]

@@ -70,6 +70,10 @@ class Checked:
         """The least p-value."""
         return min((p for _, p in self.laws), default=1.0)
 
+    def note(self, text: str) -> None:
+        """Take in a sentence on what is not as it should be, if there is one."""
+        self.off += [text] if text else []
+
     def law(self, what: str, there: Sequence[float], here: Sequence[float]) -> None:
         """Compare what old runs and those of new seeds have; equal numbers tell nothing."""
         old, new = np.array(there), np.array(here)
@@ -79,6 +83,15 @@ class Checked:
         p = rank_test(old, new)
         text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
         self.laws.append((f"{what} has another law now ({text})", p))
+
+    def fresh(
+        self, name: str, there: Sequence[Mapping[str, float]], here: Sequence[Mapping[str, float]]
+    ) -> None:
+        """Compare runs of new seeds with the old ones, of each the numbers by the same names."""
+        self.new += len(here)
+        for kind in there[0]:
+            old, new = ([one[kind] for one in runs] for runs in (there, here))
+            self.law(f"{kind} of {name}", old, new)
 
     def compare(self) -> None:
         """Note which laws are others than the old ones, at `LEVEL` all together."""

@@ -30,7 +30,7 @@ body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem auto; max-width: 90r
 padding: 0 1rem }
 table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
 padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
-td { overflow-wrap: anywhere; min-width: 4rem } th { color: #555 } p { max-width: 46rem }
+td { min-width: 4rem } th { color: #555 } p { max-width: 46rem }
 div { overflow-x: auto }
 """
 _WORST = ("worst by runs", "by semidefinite program", "by a resisting oracle")
@@ -235,7 +235,8 @@ def _means(
 def _ratios(verdict: Mapping[str, Any]) -> Iterator[float]:
     """Yield the shares of a bound among what a verdict measured."""
     for name, value in verdict["measured"].items():
-        if name.rpartition(": ")[2] == "ratio" and isinstance(value, int | float):
+        is_one = name.rpartition(": ")[2] == "ratio" and not name.startswith("condition ")
+        if is_one and isinstance(value, int | float):
             yield value
 
 

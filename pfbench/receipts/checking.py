@@ -113,18 +113,18 @@ class _Asking:
     def fresh_runs(self, fresh: int) -> Iterator[Asked]:
         """Yield runs of new seeds, and a run with its method apart."""
         for at in self.mixed(range(len(self.about["cells"]))):
-            name, differ = self.about["cells"][at], partial(_differ, self.found)
+            name, note = self.about["cells"][at], self.found.note
             if not self.old[at]:
                 said = self.about["without"].get(name, "")
                 yield Asked(
-                    self.of(redone.none_of, at, self.about["seed"], said), differ, name, False
+                    self.of(redone.none_of, at, self.about["seed"], said), note, name, False
                 )
                 continue
-            law = _Law(self.old[at], name, self.found)
+            law = partial(_fresh, self.old[at], name, self.found)
             yield Asked(self.of(redone.new_runs, at, fresh), law, f"new seeds of {name}")
             row = self.rng.choice(self.old[at]) if self.same else None
             what = f"{name} with its method in a process of its own"
-            yield Asked(self.of(redone.alone, at, fresh, row), differ, what)
+            yield Asked(self.of(redone.alone, at, fresh, row), note, what)
 
     def verdicts(self, fresh: int) -> Iterator[Asked]:
         """Yield verdicts to be made again, and claims to be judged on problems drawn anew."""
@@ -139,7 +139,7 @@ class _Asking:
         for k, name in enumerate(self.mixed([one for one in names if one in sound])):
             task = self.of(redone.anew, name, about["effort"], fresh)
             what = f"{name} on problems drawn anew"
-            yield Asked(task, partial(_differ, self.found), what, not k)
+            yield Asked(task, self.found.note, what, not k)
 
     def findings(self) -> Iterator[Asked]:
         """Yield errata, faults and worst cases to be found again."""
@@ -246,22 +246,14 @@ class _Runs:
                 self.found.off.append(f"a run of {self.name} ({seed}) made again has {what}")
 
 
-@dataclass
-class _Law:
-    """Takes runs of new seeds, which must have the law of the old ones."""
-
-    old: Sequence[Row]
-    name: str
-    found: Checked
-
-    def __call__(self, made: Any) -> None:
-        if isinstance(made, str):
-            self.found.off.append(f"runs of {self.name} with new seeds come to no end: {made}")
-            return
-        self.found.new += len(made)
-        for kind in ("iteration", *COUNTED, "measured"):
-            there, here = ([row[kind] for row in rows] for rows in (self.old, made))
-            self.found.law(f"{kind} of {self.name}", there, here)
+def _fresh(old: Sequence[Row], name: str, found: Checked, made: Any) -> None:
+    """Take runs of new seeds, which must have the law of the old ones."""
+    if isinstance(made, str):
+        found.off.append(f"runs of {name} with new seeds come to no end: {made}")
+        return
+    kinds = ("iteration", *COUNTED, "measured")
+    there, here = ([{kind: row[kind] for kind in kinds} for row in rows] for rows in (old, made))
+    found.fresh(name, there, here)
 
 
 @dataclass
@@ -334,8 +326,3 @@ def _worse(there: Sequence[Mapping[str, Any]], found: Checked, here: Any) -> Non
                     f"the {part.replace('_', ' ')} of {one['claim']} after {other['steps']} steps "
                     f"is {b}, and {a} by the receipt"
                 )
-
-
-def _differ(found: Checked, text: str) -> None:
-    """Take in a sentence on what is not as it should be, if there is one."""
-    found.off += [text] if text else []

@@ -135,12 +135,12 @@ def _asked(
         plan = there.cells[name][1][0]
         yield Asked(
             Task(untouched, (_alone, plan), seconds),
-            partial(_differ, found),
+            found.note,
             f"the method of {name} in a process of its own",
         )
     for k, name in enumerate(cells):
         old, new = there.cells[name]
-        law = _Law([known[plan].run for plan in old], name, found)
+        law = partial(_fresh, [known[plan].run for plan in old], name, found)
         task = Task(untouched, (_made, new, there.targets, [()] * len(new)), seconds)
         yield Asked(task, law, f"new seeds of {name}", not k)
     rest = rng.sample([plan for plan in pool if plan not in first], len(pool) - len(first))
@@ -167,28 +167,13 @@ class _Again:
                 self.found.off.append(f"the run of {_named(plan)} made again has {what}{numbers}")
 
 
-@dataclass
-class _Law:
-    """Takes runs of new seeds, which must have the law of the old ones."""
-
-    old: Sequence[Run]
-    name: str
-    found: Checked
-
-    def __call__(self, made: Sequence[Run]) -> None:
-        self.found.new += len(made)
-        old, new = ([_spent(run) for run in runs] for runs in (self.old, made))
-        for kind in old[0]:
-            there, here = ([one[kind] for one in runs] for runs in (old, new))
-            self.found.law(f"{kind} of {self.name}", there, here)
+def _fresh(old: Sequence[Run], name: str, found: Checked, made: Sequence[Run]) -> None:
+    """Take runs of new seeds, which must have the law of the old ones."""
+    found.fresh(name, list(map(_spent, old)), list(map(_spent, made)))
 
 
 def _spent(run: Run) -> dict[str, float]:
     return {"iterations": run.iterations, **run.counts.as_dict()}
-
-
-def _differ(found: Checked, text: str) -> None:
-    found.off += [text] if text else []
 
 
 def _named(plan: PlannedRun) -> str:

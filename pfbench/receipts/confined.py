@@ -44,9 +44,9 @@ class Confinement:
             "no network" if self.network else "the network, as this system cannot take it away"
         )
         return (
-            f"it has {network}; an empty home and none of your environment, but it can read the "
-            f"files that you can; at most {MEMORY // 2**30} GiB of memory a process, {PROCESSES} "
-            f"processes, {FILE // 2**30} GiB a file"
+            f"it has {network}; an empty home and none of your environment, but it can read and "
+            f"write the files that you can; at most {MEMORY // 2**30} GiB of memory a process, "
+            f"{PROCESSES} processes, {FILE // 2**30} GiB a file"
         )
 
 

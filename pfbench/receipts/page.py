@@ -1,7 +1,7 @@
 """A receipt as people read it: HTML, Markdown, macros of LaTeX and a badge."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
@@ -124,12 +124,14 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
         if one["evidence"]["shown"]
     ]
     yield Part("errata", ("erratum", "as printed", "corrected", "ruling"), errata)
-    yield Part("constants", ("of", "values"), list(_constants(claims)))
+    yield Part("constants", ("of", "values"), _first(_constants(claims)))
     counts = [
         row for claim, verdict in pairs if claim["kind"] == "count" for row in _counts(verdict)
     ]
-    yield Part("counts", ("formula", "says", "counted"), counts[:_MOST])
-    yield Part("runs", ("runs of", "runs", "calls of a run", "measured"), list(_runs(about, rows)))
+    yield Part("counts", ("formula", "says", "counted"), _first(counts))
+    yield Part(
+        "runs", ("runs of", "runs", "calls of a run", "measured"), _first(_runs(about, rows))
+    )
     worst = [
         (
             str(one["steps"]),
@@ -145,7 +147,14 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
     )
     power = [(one["parameter"], _least(one["least"]), one["claim"]) for one in about["power"]]
     head = ("wrong", "least factor that is seen", "by")
-    yield Part("the smallest error that would be seen", head, power)
+    yield Part("the smallest error that would be seen", head, _first(power))
+
+
+def _first(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the first rows of a table; the others are counted."""
+    every = list(rows)
+    more = len(every) - _MOST
+    return every[:_MOST] + ([(f"and {more} more: receipt.json",)] if more > 0 else [])
 
 
 def _claim(pair: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]:
@@ -202,12 +211,17 @@ def _lines(about: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
         if not (one["found_by"] or one["equivalent"] or one["admissible"])
     ]
     found = sum(bool(one["found_by"]) for one in faults["generated"])
+    drawn = faults["drawn"]
     more = f" and {len(missed) - _MOST} more" if len(missed) > _MOST else ""
     why = {one["why"] for one in about["worst"] if "why" in one}
     versions = ", ".join(f"{name} {of}" for name, of in sorted(about["environment"].items()))
     return [
-        f"Faults found: {planted} of {len(faults['planted'])} planted; {found} of "
-        f"{found + len(missed)} generated ({faults['drawn']} drawn)"
+        f"Faults found: {planted} of {len(faults['planted'])} planted; "
+        + (
+            f"{found} of {found + len(missed)} generated ({drawn} drawn)"
+            if drawn
+            else "none are generated"
+        )
         + (f"; missed: {'; '.join(missed[:_MOST])}{more}." if missed else "."),
         *([f"The bound is nearest on {short.binding}."] if short.binding else []),
         *([f"No worst case is computed: {'; '.join(sorted(why))}."] if why else []),
@@ -250,8 +264,8 @@ _STYLE = """
 body { font: 13px/1.35 system-ui, sans-serif; max-width: 76rem; margin: 1rem auto; padding: 0 1rem }
 h1 { font-size: 1.2rem; margin: 0 0 .4rem } h2 { font-size: .85rem; margin: .7rem 0 .1rem }
 table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
-padding: .08rem .9rem .08rem 0; overflow-wrap: anywhere } th { font-weight: 600; color: #555 }
-p { margin: .3rem 0; overflow-wrap: anywhere } main { columns: 1 }
+padding: .08rem .9rem .08rem 0 } th { font-weight: 600; color: #555 } div { overflow-x: auto }
+p { margin: .3rem 0; overflow-wrap: anywhere } svg { max-width: 100% }
 """
 
 
@@ -279,12 +293,13 @@ def pages(
 
 def _html(of: str, badge: str, parts: Sequence[Part], said: Sequence[str]) -> str:
     def cells(kind: str, row: Sequence[str]) -> str:
-        return "".join(f"<{kind}>{_safe(cell)}</{kind}>" for cell in row)
+        # Names of instances are one long word, which may be broken at its commas.
+        return "".join(f"<{kind}>{_safe(cell).replace(',', ',<wbr>')}</{kind}>" for cell in row)
 
     tables = [
-        f"<h2>{_safe(part.title)}</h2><table><tr>{cells('th', part.head)}</tr>"
+        f"<h2>{_safe(part.title)}</h2><div><table><tr>{cells('th', part.head)}</tr>"
         + "".join(f"<tr>{cells('td', row)}</tr>" for row in part.rows)
-        + "</table>"
+        + "</table></div>"
         for part in parts
         if part.rows
     ]
@@ -293,6 +308,7 @@ def _html(of: str, badge: str, parts: Sequence[Part], said: Sequence[str]) -> st
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'\">",
+            '<meta name="viewport" content="width=device-width">',
             f"<title>Receipt of {_safe(of)}</title><style>{_STYLE}</style></head><body>",
             f"<h1>Receipt of {_safe(of)}</h1>{badge}",
             *tables,

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
@@ -91,7 +91,7 @@ def found_by(dry: Dry, asked: Any, elsewhere: Any, code: Mapping[str, bytes]) ->
 def _placed(here: Watched) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
     """Return the files that are read by their places, those with an origin, and the data sets."""
     _, files = here.value
-    sets = {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
+    sets = _data_files()
     paths: dict[str, Path] = {}
     origins, data = {}, {}
     for given, full in (*here.opened, *((path, path) for path in files)):
@@ -116,9 +116,17 @@ def _placed(here: Watched) -> tuple[dict[str, Path], dict[str, str], dict[str, s
     return paths, origins, data
 
 
+def _data_files() -> dict[str, str]:
+    """Return the names of the data sets whose files are here by these files; none without pooch."""
+    try:
+        return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
+    except DataError:
+        return {}
+
+
 def _check_alone(here: Watched, alone: Watched, folder: Path) -> None:
     """Refuse what comes out otherwise where there is nothing but the archive."""
-    sets = {str(path) for name in DATA_SETS if (path := status(name).path) is not None}
+    sets = _data_files()
     for _, full in alone.opened:
         if full not in sets and is_somebodys(full) and not Path(full).is_relative_to(folder):
             raise InputError(

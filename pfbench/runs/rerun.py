@@ -62,8 +62,8 @@ class Rerun:
     left_out
         How many of the share could not be made again, by the reason.
     elsewhere
-        How many of those that agree were made in another environment or by another source, and
-        compared in their status, their counts and, up to `TOLERANCE`, their measures.
+        How many of those that agree have other bits, as they were made in another environment or
+        by another source: their status and counts are equal, and up to `TOLERANCE` their measures.
     """
 
     agree: int
@@ -145,7 +145,8 @@ def rerun(
         ):
             differing.append((entry.key, found))
         else:
-            agree.append(elsewhere)
+            alike = Entry(entry.key, result.value[1], entry.environment)
+            agree.append(elsewhere and bool(difference("run", entry, alike)))
     return Rerun(len(agree), sorted(differing), left_out, sum(agree))
 
 

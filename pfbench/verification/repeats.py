@@ -50,9 +50,7 @@ def check_repeats(
         raise Unrepeatable(f"{WORDS[0].lower()}{WORDS[1:]}")
 
 
-def check_seed(
-    trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
-) -> None:
+def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
     """Refuse to say of a method that draws the same in every run that its law is another one.
 
     Raises
@@ -62,7 +60,7 @@ def check_seed(
     """
     if not _seeds_its_own(type(algorithm)):
         return
-    if len({_told(trial, problem, algorithm, seed, steps) for seed in range(_RUNS)}) == 1:
+    if len({_told(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
         raise Raised(
             "it draws the same whatever the seed, from a stream that it seeds itself, so that its "
             "law cannot be seen: draw from rng"
@@ -77,7 +75,7 @@ def noted(decision: Decision, why: Unscripted) -> Decision:
 
 
 def _told(
-    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None = None
 ) -> bytes:
     """Return the arrays that the steps of a run tell."""
     states = (step.state for step in trial.follow(problem, algorithm, seed=seed))

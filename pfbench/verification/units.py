@@ -61,6 +61,7 @@ PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
         ),
         **dict.fromkeys(("refresh", "alpha", "beta", "table_weight", "offset"), (NUMBER,)),
         "delay": (NUMBER,),
+        "floor": (SQUARE,),
         "diameter": (LENGTH,),
         "step": (STEP, NUMBER, LENGTH),
         "lam": (STEP, NUMBER),

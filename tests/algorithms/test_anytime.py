@@ -107,6 +107,7 @@ CASES = [
     ("prox-page", STEP | COIN),
     ("lsvrg", STEP | COIN),
     *(("zerosarah", STEP | BATCH | {"table_weight": 0.2, "table": t}) for t in ("full", "zero")),
+    ("storm", STEP | {"alpha": 0.8, "floor": 2.0}),
     ("scg", STEP | BATCH),
     ("scg", STEP | BATCH | {"alpha": 0.3, "begin": "zero"}),
     ("uscg", STEP | BATCH),

@@ -1,4 +1,4 @@
-"""page, prox-page, lsvrg, zerosarah: their sources written again, exact counts, and schedules."""
+"""page, prox-page, lsvrg, zerosarah, storm: their sources written again, counts, schedules."""
 
 from math import sqrt
 
@@ -70,14 +70,34 @@ def zerosarah(P, x, rng, T, step, b, lam, table="full"):
         yield before, x
 
 
-SOURCES = {"page": page, "prox-page": page, "lsvrg": lsvrg, "zerosarah": zerosarah}
+def storm(P, x, rng, T, step, alpha, w):
+    """Cutkosky, Orabona 2019, algorithm 1: eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2."""
+    k, c = step * w ** (1 / 3), alpha / step**2
+    d, G = None, []
+    for t in range(T):
+        xi = rng.integers(P.n, size=1)
+        if t > 0:
+            d = P.mean(xi, x) + (1 - c * eta**2) * (d - P.mean(xi, before))  # noqa: F821
+        else:
+            d = P.mean(xi, x)
+        G.append(np.linalg.norm(P.mean(xi, x)))
+        eta = k / (w + sum(g**2 for g in G)) ** (1 / 3)
+        before, x = x, P.prox(x - eta * d, eta)
+        yield before, x
+
+
+SOURCES = {
+    **{"page": page, "prox-page": page, "lsvrg": lsvrg, "zerosarah": zerosarah},
+    "storm": storm,
+}
 STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
 COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
 CHOICES = {
     **dict.fromkeys(("page", "prox-page", "lsvrg"), COINED),
     "zerosarah": [STEPS | {"table_weight": 0.3, "table": t} for t in ("full", "zero")],
+    "storm": [{"iterations": 17, "step": 0.3, "alpha": a, "floor": 0.5 * a} for a in (0.4, 1.0)],
 }
-ORDER = ("iterations", "step", "batch", "refresh", "table_weight", "table")
+ORDER = ("iterations", "step", "batch", "refresh", "table_weight", "table", "alpha", "floor")
 ALL = [
     pytest.param(name, domain, parameters, id=f"{name}-{domain}-{k}")
     for name, choices in CHOICES.items()
@@ -94,6 +114,17 @@ def test_iterates_equal_the_source_written_again(name, domain, parameters):
     given = [parameters[key] for key in ORDER if key in parameters]
     rng = np.random.default_rng(5)
     assert_same(states, list(SOURCES[name](Plain(problem), elsewhere(problem), rng, *given)))
+
+
+@pytest.mark.parametrize("T", [1, 2, 17])
+def test_storm_asks_two_components_a_step_but_the_first(T):
+    _, counts = run(model(domain="none"), "storm", iterations=T, step=0.3, alpha=0.4, floor=0.5)
+    assert counts == dict.fromkeys(counts, 0) | {"sfo": 2 * T - 1}
+
+
+def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
+    with pytest.raises(Refused, match="storm has no theorem's schedule"):
+        ALGORITHMS["storm"].theory(0.1, CONSTANTS[0])
 
 
 def test_page_on_factored_matrices_equals_it_on_whole_ones():

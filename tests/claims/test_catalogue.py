@@ -12,6 +12,7 @@ from judging import pairs
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
+from pfbench.claims import jaggi2013
 from pfbench.claims.catalogue import (
     CLAIMS,
     ERRATA,
@@ -98,6 +99,8 @@ def test_every_paper_has_faults_that_name_its_claims():
         assert expected
         assert expected <= set(paper.claims)
     assert len(mutants_of()) == len(MUTANTS)
+    own = mutants_of(["pfbench.claims.jaggi2013:PAPER"])  # each once, as a stranger's
+    assert [m.name for m in own] == [m.name for m in jaggi2013.PAPER.mutants]
     assert {m.name for m in mutants_of(["qu2018-thm2"])} == {
         "ncgs-stochastic-one-sample",
         "ncgs-stochastic-two-batches",

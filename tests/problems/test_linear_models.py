@@ -508,6 +508,7 @@ EXPLICIT = {
     "curvature": 1.0,
     "delta": 1.0,
     "alpha": 0.5,
+    "floor": 1.0,
     "beta": 0.5,
     "refresh": 0.5,
     "table_weight": 0.5,

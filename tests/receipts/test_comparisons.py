@@ -13,7 +13,7 @@ from forged_receipts import run
 
 from pfbench.receipts.again import Checked
 from pfbench.receipts.board import page
-from pfbench.receipts.compared import Suite, _alone, _Law, check
+from pfbench.receipts.compared import Suite, _alone, _fresh, check
 from pfbench.receipts.comparison import COMPARISON, RUNS, drawn
 from pfbench.receipts.record import Record
 from pfbench.runs.engines.engine import ThisProcess
@@ -239,8 +239,8 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(inside):
     one = next(iter(read_shipped(folder / RUNS).runs.values())).run
     honest, wrong = Checked(), Checked()
     runs = [replace(one, counts=replace(one.counts, sfo=100 + k)) for k in range(30)]
-    _Law(runs[::3], "cell", honest)([*runs[1::3], *runs[2::3]])
-    _Law(runs[:10], "cell", wrong)(runs[10:])
+    _fresh(runs[::3], "cell", honest, [*runs[1::3], *runs[2::3]])
+    _fresh(runs[:10], "cell", wrong, runs[10:])
     for each in (honest, wrong):
         each.compare()
     assert honest.laws

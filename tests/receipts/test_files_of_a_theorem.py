@@ -72,6 +72,8 @@ def receipt(tmp_path, monkeypatch):
     (tmp_path / "measured.csv").write_text(DATA)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "pooch", None)  # without the extra of data
+    monkeypatch.delenv("PFBENCH_DATA", raising=False)
     claims = stated("about_rows.py").claims
     every = [(cell, cell.seeds(0)) for one in claims for cell in cells(one)]
     found = Found(

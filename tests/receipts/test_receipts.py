@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.checking import Checked, _Law, check
+from pfbench.receipts.checking import Checked, _fresh, check
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import summary
 from pfbench.receipts.redone import alone, anew
@@ -154,8 +154,8 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(receipt):
     rng = np.random.default_rng(0)
     new = [row | {"sfo": 20.0 * rng.binomial(4, 0.5)} for row in old]
     honest, wrong = Checked(), Checked()
-    _Law(old, "lazy-count", honest)(new)
-    _Law([row | {"sfo": row["sfo"] - 81.0} for row in old], "lazy-count", wrong)(new)
+    _fresh(old, "lazy-count", honest, new)
+    _fresh([row | {"sfo": row["sfo"] - 81.0} for row in old], "lazy-count", wrong, new)
     for one in (honest, wrong):
         one.compare()
     assert honest.laws

@@ -100,6 +100,7 @@ ALGORITHMS = (
     f"lsvrg[{_COIN},step=0.1]",
     "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2]",
     "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2,table=zero]",
+    "storm[iterations=20,step=0.1,alpha=0.5,floor=1]",
     f"asvrg[{_EPOCHS},step=0.1]",
     f"prox-asvrg[{_EPOCHS},step=0.1]",
     f"katyusha-ns[{_EPOCHS},step=0.1]",

@@ -139,7 +139,7 @@ def bounded(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         T, right = certified(one.parameters["end"])
         *_, last = trial.follow(problem, trial.make(iterations=T, step="line-search"))
         h = problem.value(np.asarray(last.state.x)) - problem.least
-        parts[one.name] = decide_inequality([floor(1.0, 2.0, T) / h])
+        parts[f"{one.name}, run"] = decide_inequality([floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
         said = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
         parts[f"{one.name}, decimals"] = decide_exact(same, said, said, {"run": right})

@@ -1,10 +1,26 @@
-"""PAGE, L-SVRG and ZeroSARAH: estimates without epochs, in gradient and proximal steps."""
+"""PAGE, L-SVRG, ZeroSARAH, STORM: estimates without epochs, in gradient and proximal steps."""
 
 import math
+from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from pfbench.base.counts import Counts
 from pfbench.claims.methods.iterates import COINED, COMPOSITE, MIXED, SMOOTH, stated
-from pfbench.claims.methods.stating import claims_of, lsvrg, page, zerosarah
-from pfbench.verification.laws import Wanted
+from pfbench.claims.methods.stating import (
+    ONE,
+    SEVEN,
+    SPACE,
+    TWO,
+    claims_of,
+    lsvrg,
+    page,
+    sized,
+    zerosarah,
+)
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
+from pfbench.verification.laws.method import Parameters
 
 Printed = dict[str, float | None]
 
@@ -50,6 +66,60 @@ def of_zerosarah(asked: Wanted) -> Printed:
     return {"batch": b, "table_weight": q / 2.0, **sharp(asked, c2)}
 
 
+def adaptive(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of STORM by its source's symbols: eta_t, a_{t+1} = c eta_t^2.
+
+    k = step w^(1/3), c = alpha/step^2. Which component was drawn is not told: it is the one whose
+    gradient gives the eta_t that is nearest to what the step tells.
+    """
+    w = s["floor"]
+    k, c = s["step"] * w ** (1.0 / 3.0), s["alpha"] / s["step"] ** 2
+    x, before, d, a, squares = problem.start(), None, None, 0.0, 0.0
+    for one in told:
+        formed = Formed(at=x, batch=1)
+        if before is not None and d is not None:
+            formed = Formed(at=x, batch=1, against=before, known=(1.0 - a) * d, kept=1.0 - a)
+        each = squares + (problem.components(x) ** 2).sum(axis=1)
+        etas = k / (w + each) ** (1.0 / 3.0)
+        g = one.estimate
+        i = int(np.argmin(np.abs(etas - (x - one.x) @ g / max(1e-300, float(g @ g)))))
+        squares, a = float(each[i]), c * float(etas[i]) ** 2
+        yield Place(formed=formed, x=x - etas[i] * g)
+        before, x, d = x, one.x, g
+
+
+def pairs(s: Parameters, n: int) -> tuple[Counts, ...]:
+    """Return SFO 2T - 1."""
+    return (Counts(sfo=2 * s["iterations"] - 1),)
+
+
+_SIZES: Parameters = {"step": 0.3, "alpha": 0.8, "floor": 2.0}
+
+STORM = Method(
+    name="storm",
+    source="Cutkosky, Orabona 2019, algorithm 1",
+    referee=adaptive,
+    counts=pairs,
+    enumerated=(
+        setting(SPACE, **_SIZES, iterations=4),
+        setting(SPACE, step=0.6, alpha=0.4, floor=0.1, iterations=3),
+    ),
+    followed=(
+        setting(SPACE, **_SIZES, iterations=10),
+        setting(SPACE, step=0.9, alpha=1.0, floor=20.0, iterations=6),
+    ),
+    sized=(sized(SPACE, **_SIZES, iterations=2000),),
+    counted=(setting(SEVEN, **_SIZES, iterations=9), setting(SEVEN, **_SIZES, iterations=1)),
+    chosen=(
+        *(
+            setting(ONE, **_SIZES, iterations=T, output=output)
+            for T in (8, 21)
+            for output in ("uniform", "last")
+        ),
+        setting(TWO, **_SIZES, iterations=4, output="uniform"),
+    ),
+)
+
 METHODS = (
     stated(
         "page",
@@ -87,6 +157,7 @@ METHODS = (
         printed=of_zerosarah,
         whose="pfbench's, for the method of Li, Hanzely, Richtarik 2021",
     ),
+    STORM,
 )
 
 CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

@@ -13,6 +13,7 @@ import numpy as np
 from pfbench.algorithms.norms import USCG
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
+from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm, known
@@ -23,13 +24,6 @@ ALPHA = 0.5
 """The constant momentum of theorem 5.4."""
 
 # --- the bounds -----------------------------------------------------------------------------------
-
-
-def descended(
-    K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
-) -> float:
-    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1: what steps gain."""
-    return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
 def constant_printed(

@@ -59,6 +59,7 @@ _USUAL: Mapping[str, Any] = {
     "tolerance": 0.05,
     "diameter": 2.0,
     "alpha": 0.3,
+    "floor": 0.5,
     "beta": 0.7,
     "lam": 0.3,
     "delta": 1.0,

@@ -16,17 +16,16 @@ def on_vectors(
     *,
     weights: Sequence[float],
     begin: Sequence[float],
-    centre: Any = 0.0,
     noise: Sequence[Sequence[float]] = (),
 ) -> Normed:
-    """Return sum h_j (x_j - c_j)^2/2 with a norm, component i with <s_i, x> more.
+    """Return sum h_j x_j^2/2 with a norm, component i with <s_i, x> more.
 
     Parameters
     ----------
     norm
         As a problem's ``norm=`` names it.
-    weights, centre
-        The h_j and the c_j.
+    weights
+        The h_j.
     begin
         The start.
     noise
@@ -39,7 +38,6 @@ def on_vectors(
         begin=np.asarray(begin, dtype=np.float64),
         noise=rows,
         weights=np.asarray(weights, dtype=np.float64),
-        centre=np.asarray(centre, dtype=np.float64) if np.ndim(centre) else float(centre),
     )
     return Normed(problem, norm_ball(norm, (d,)))
 

@@ -105,7 +105,7 @@ class Bound:
         for _, problem in problems(trial):
             for setting in self.settings.values():
                 case = setting.on(trial, problem)
-                check_fit(trial, case)
+                check_fit(case)
                 for most in self.bounds.values():
                     self._bound(most, case, 1)
             if not (is_count(self.of) or self.over == "step"):

@@ -63,7 +63,7 @@ class ExactCounts:
         for _, problem in problems(trial):
             for setting in self.settings.values():
                 case = setting.on(trial, problem)
-                check_fit(trial, case)
+                check_fit(case)
                 self._right(case)
 
     def _right(self, case: Case) -> dict[str, float]:

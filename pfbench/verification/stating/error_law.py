@@ -110,7 +110,7 @@ class ErrorLaw:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
         for _, problem in problems(trial):
             case = self.setting.on(trial, problem)
-            check_fit(trial, case)
+            check_fit(case)
             zero = np.zeros(problem.shape)
             past = Past(t=1, x=problem.start(), error=zero, moved=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))

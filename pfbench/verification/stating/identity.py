@@ -61,7 +61,7 @@ class Identity:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
         for _, problem in problems(trial):
             case = self.setting.on(trial, problem)
-            check_fit(trial, case)
+            check_fit(case)
             beside(self.other, self.others, case)
 
     def _differences(self, trial: Trial, case: Case, seed: int) -> Iterator[float]:

@@ -81,7 +81,7 @@ class Rate:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
         for _, one in instances(trial):
             case = self.case(trial, one, self.values[0], 0)
-            check_fit(trial, case)
+            check_fit(case)
             at_points(case.problem, self.measure)(case.problem.start())
 
     def case(self, trial: Trial, one: Instance, value: float, seed: int) -> Case:

@@ -77,7 +77,7 @@ class Separation:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
         for _, problem in problems(trial):
             case = self.setting.on(trial, problem)
-            check_fit(trial, case)
+            check_fit(case)
             self._beside(case)
             self._target(case)
             at_points(problem, self.measure)(problem.start())

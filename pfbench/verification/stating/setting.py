@@ -233,7 +233,7 @@ def enumerated(
         raise Untestable(f"its draws cannot be enumerated: {error}") from error
 
 
-def check_fit(trial: Trial, case: Case, measures: Any = ()) -> None:
+def check_fit(case: Case) -> None:
     """Refuse a method that does not fit a problem.
 
     Raises
@@ -242,7 +242,7 @@ def check_fit(trial: Trial, case: Case, measures: Any = ()) -> None:
         If the problem lacks what it requires.
     """
     try:
-        ready(case.problem, case.algorithm, measures).check_offered(
+        ready(case.problem, case.algorithm).check_offered(
             case.problem.open(np.random.default_rng(0))
         )
     except Refused as error:

@@ -300,8 +300,17 @@ def test_a_coin_that_no_longer_falls_is_seen():
 # --- faults and styles that any method can be given -----------------------------------------------
 
 
+ONE_A_STEP = "storm"
+"""It has no batch: what is drawn twice shows later."""
+
+
+def test_components_used_twice_are_caught():
+    assert iteration(ONE_A_STEP, twisted(ALGORITHMS[ONE_A_STEP], stream=Twice)) < 60
+
+
 @pytest.mark.parametrize(
-    "name", sampled([n for n in RUNS if not ALGORITHMS[n].deterministic], SOME[:1])
+    "name",
+    sampled([n for n in RUNS if not (ALGORITHMS[n].deterministic or n == ONE_A_STEP)], SOME[:1]),
 )
 def test_batches_used_twice_and_batches_of_one_component_are_caught(name):
     assert iteration(name, twisted(ALGORITHMS[name], stream=Twice)) < 10

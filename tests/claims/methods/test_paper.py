@@ -76,7 +76,7 @@ def test_a_ledger_that_is_written_to_is_caught(name):
     assert "beside the ledger" in row.reason
 
 
-@pytest.mark.parametrize("name", RANDOM)
+@pytest.mark.parametrize("name", [name for name in RANDOM if name != "storm"])  # one a step
 def test_a_batch_that_is_paid_and_of_which_one_component_is_used_is_caught(name):
     assert_caught("estimate", name, twisted(ALGORITHMS[name], OneUsed))
 

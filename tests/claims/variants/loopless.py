@@ -110,6 +110,29 @@ class ZeroSarahByHand(Own):
             yield pf.State(x, before, g)
 
 
+class StormBySymbols(Own):
+    """By the symbols of the source: k, w, c."""
+
+    variant_of = "storm"
+    requires = frozenset({"batch", "smooth"})
+
+    def __init__(self, iterations, step, alpha, floor):
+        self.T, self.w = iterations, floor
+        self.k, self.c = step * floor ** (1 / 3), alpha / step**2
+
+    def run(self, ask, x, rng):
+        total, eta, d = self.w, 0.0, 0.0
+        old, kept = x, 0.0
+        for _ in range(self.T):
+            xi = rng.choice(ask.n, 1)
+            fresh = ask.batch(xi, x)
+            d = fresh + kept * (d - ask.batch(xi, old)) if eta else fresh
+            total += np.vdot(fresh, fresh)
+            eta = self.k * total ** (-1 / 3)
+            old, x, kept = x, x - eta * d, 1 - self.c * eta**2
+            yield pf.State(x, old, d)
+
+
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
 
 

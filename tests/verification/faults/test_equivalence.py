@@ -5,6 +5,7 @@ import pytest
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.estimators import SG, SPIDERG
+from pfbench.verification.faults import equivalence
 from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Change, Edit, Fault
@@ -113,3 +114,10 @@ def test_a_run_that_asks_without_end_is_ended_by_its_budget():
     method = ALGORITHMS["ncgs-vr"]
     endless = written_as(method, method.__module__, "if gap <= eta:", "if gap <= -1.0:")
     assert equivalent(endless) == ""
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_method_can_be_made_where_faults_are_compared(name):
+    """Else nothing is run, and every fault of it would be equivalent."""
+    kind = ALGORITHMS[name]
+    assert equivalence._can_be_made(kind, equivalence._settings(kind)[0])
