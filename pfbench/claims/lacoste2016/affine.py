@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.protocols import Asked, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.theorem1 import curvature_of
+from pfbench.claims.lacoste2016.steps import curvature_of
 from pfbench.points import distance
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex

@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.theorem1 import curvature_of
+from pfbench.claims.lacoste2016.steps import curvature_of
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance

@@ -8,15 +8,11 @@ import numpy as np
 
 from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.claims.lacoste2016.steps import curvature_of
 from pfbench.points import combine, keep
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.indefinite import (
-    Hull,
-    Indefinite,
-    curvature,
-    random_on_simplex,
-)
+from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.stating.mean_along import gap as gap_at
 from pfbench.verification.units import VALUE, formula
@@ -32,14 +28,6 @@ class Known(NamedTuple):
 
     C: float
     h0: float
-
-
-def curvature_of(problem: Indefinite) -> float:
-    """Return a C >= C_f, positive also where f is concave."""
-    hull = problem.set
-    if not isinstance(hull, Hull):
-        raise TypeError("the curvature is known over the hull of points only")
-    return max(curvature(hull.vertices, problem.A), 1e-3)
 
 
 def known(problem: Indefinite) -> Known:

@@ -1,7 +1,7 @@
 """Away-step, pairwise and blended pairwise Frank-Wolfe, by a list of weights."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from pfbench.base.counts import Counts
 from pfbench.claims.methods.segments import searched
 from pfbench.claims.methods.stating import ONE_ON_OCTAHEDRON, claims_of, sized
 from pfbench.verification import Floats, instance
-from pfbench.verification.instruments.waves import Waves, on_octahedron
+from pfbench.verification.instruments.waves import Waves, on_box, on_octahedron
 from pfbench.verification.laws import Formed, Method, Place, Told, setting
 from pfbench.verification.laws.counts import PATH
+from pfbench.verification.laws.estimates import ROUNDING
 from pfbench.verification.laws.method import Parameters
 
 Weights = dict[tuple[float, ...], float]
@@ -23,11 +24,18 @@ Turn = tuple[Floats, float, Weights]
 Rule = Callable[[Weights, Floats, Floats, Floats], Turn]
 """Weights, x, g and w = LO(g) -> where the method turns."""
 
+Search = Callable[[bytes, float], tuple[tuple[float, ...], float]]
+"""Line search along a direction, given by its bytes, up to the longest step."""
+
 OCTAHEDRON = instance(on_octahedron)
+BOX = instance(on_box)
 SEVEN_ON_OCTAHEDRON = instance(on_octahedron, n=7)
 
-_LEAVES = 1e-12
-"""A vertex with a smaller share of its weight than that has left."""
+_LEAVES = 1e-8
+"""A vertex that keeps a smaller share of its weight than that may have left."""
+
+_KEPT = 8
+"""So many possible weights are gone on with."""
 
 
 def away(S: Weights, x: Floats, g: Floats, w: Floats) -> Turn:
@@ -87,33 +95,69 @@ def short(turn: Turn, g: Floats, L: float) -> float:
 
 
 def path(problem: Waves, s: Parameters, told: Sequence[Told], *, rule: Rule) -> Iterator[Place]:
-    """Yield the places: first a vertex, then steps by the rule; lazily where that is set."""
-    x, S, phi = problem.start(), Weights(), 0.0
+    """Yield the places: first a vertex, then steps by the rule; lazily where that is set.
+
+    Which vertices have left is not told: what is possible is kept until the steps tell.
+    """
+    x, kept = problem.start(), [(Weights(), 0.0)]
     for t, one in enumerate(told):
-        g, formed, ratios = one.estimate, Formed(at=x), tuple[float, ...]()
-        w = np.asarray(problem.lo(g))
-        gap, turn, asked = float(g @ (x - w)), None, 1
-        if t == 0:
-            S, phi = {tuple(map(float, w)): 1.0}, gap
-        elif s.get("lazy"):
-            pair = between(S, worst(S, g), worst(S, -g))
-            if len(S) > 1 and -(g @ pair[0]) >= phi / 2.0:
-                turn, asked = pair, 0
-            elif gap >= phi / 2.0:
-                turn = toward(S, x, w)
-            else:
-                phi = max(0.0, gap)
-        else:
-            turn = rule(S, x, g, w)
-        if turn and s.get("step") == "line-search":
-            place, gamma = searched(problem, formed, turn[0], turn[1], one.x)
-            whole = turn[1] - gamma <= _LEAVES * turn[1]
-            S, ratios = moved(S, turn, turn[1] if whole else gamma), place.ratios
-        elif turn:
-            S = moved(S, turn, short(turn, g, s["smoothness"]))
-        there = np.asarray(sum(weight * np.array(v) for v, weight in S.items()))
-        yield Place(formed=formed, x=there, ratios=ratios, minimisations=asked)
+        search = cache(partial(_searched, problem, x, one.x))
+        made = partial(_steps, problem, s, one, Formed(at=x), rule if t else None, search)
+        found = [step for S, phi in kept for step in made(S, phi)]
+        off = [float(np.abs(place.x - one.x).max()) for place, _, _ in found]
+        yield found[int(np.argmin(off))][0]
+        near = max(ROUNDING, min(off))
+        kept = [step[1:] for step, far in zip(found, off, strict=True) if far <= near][:_KEPT]
         x = one.x
+
+
+def _steps(
+    problem: Waves,
+    s: Parameters,
+    one: Told,
+    formed: Formed,
+    rule: Rule | None,
+    search: Search,
+    S: Weights,
+    phi: float,
+) -> Iterator[tuple[Place, Weights, float]]:
+    """Yield the place of a step, the weights after it and phi; without a rule the first step's.
+
+    Of line search that ends within rounding of the longest step both ends are yielded: the vertex
+    left, or it kept a little.
+    """
+    x, g, ratios, after = formed.at, one.estimate, tuple[float, ...](), [S]
+    w = np.asarray(problem.lo(g))
+    gap, turn, asked = float(g @ (x - w)), None, 1
+    if rule is None:
+        after, phi = [{tuple(map(float, w)): 1.0}], gap
+    elif s.get("lazy"):
+        pair = between(S, worst(S, g), worst(S, -g))
+        if len(S) > 1 and -(g @ pair[0]) >= phi / 2.0:
+            turn, asked = pair, 0
+        elif gap >= phi / 2.0:
+            turn = toward(S, x, w)
+        else:
+            phi = max(0.0, gap)
+    else:
+        turn = rule(S, x, g, w)
+    if turn and s.get("step") == "line-search":
+        ratios, gamma = search(turn[0].tobytes(), turn[1])
+        ends = {gamma, turn[1] if turn[1] - gamma <= _LEAVES * turn[1] else gamma}
+        after = [moved(S, turn, end) for end in sorted(ends)]
+    elif turn:
+        after = [moved(S, turn, short(turn, g, s["smoothness"]))]
+    for weights in after:
+        there = np.asarray(sum(weight * np.array(v) for v, weight in weights.items()))
+        yield Place(formed=formed, x=there, ratios=ratios, minimisations=asked), weights, phi
+
+
+def _searched(
+    problem: Waves, x: Floats, there: Floats, direction: bytes, most: float
+) -> tuple[tuple[float, ...], float]:
+    """Return the ratios of a line search, and the step that was taken; see `segments.searched`."""
+    place, gamma = searched(problem, Formed(at=x), np.frombuffer(direction), most, there)
+    return place.ratios, gamma
 
 
 def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
@@ -144,9 +188,9 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
         ),
         sized=(
             *(sized(OCTAHEDRON, smoothness=8.0, iterations=2000, **form) for form in every),
-            sized(OCTAHEDRON, smoothness=300.0, iterations=2000),  # shorter than the longest
-            # Beyond, line search has arrived.
-            *(sized(OCTAHEDRON, iterations=100, **searching, **form) for form in every),
+            # Steps are shorter than the longest there, and weights are small.
+            *(sized(BOX, smoothness=300.0, iterations=1000, **form) for form in every),
+            *(sized(BOX, iterations=100, **searching, **form) for form in every),
         ),
         counted=(
             *(

@@ -104,7 +104,10 @@ CONVEX = Method(
         setting(OCTAHEDRON, smoothness=2.5, diameter=3.0, iterations=9),
         setting(BALL, smoothness=1.5, diameter=0.1, iterations=9),  # so that beta shows
     ),
-    sized=(sized(OCTAHEDRON, smoothness=1.5, diameter=300.0, iterations=200),),
+    # With the set's diameter, 3, so that condg moves more than once.
+    sized=tuple(
+        sized(OCTAHEDRON, smoothness=1.5, diameter=D, iterations=200) for D in (3.0, 300.0)
+    ),
     counted=(
         setting(SEVEN_ON_BALL, **SIZES, iterations=8),
         setting(SEVEN_ON_BALL, smoothness=1.5, diameter=0.1, iterations=8),

@@ -239,7 +239,8 @@ METHODS = (
             whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
             output="last",
         ),
-        sized=(sized(BALL, iterations=400, step=0.3),),  # beyond, an epoch asks for most components
+        # Beyond, an epoch asks for most components.
+        sized=tuple(sized(BALL, iterations=400, step=step) for step in (0.3, None)),
     ),
 )
 

@@ -23,6 +23,7 @@ from pfbench.claims.methods.stating import (
     claims_of,
     least,
     proximal_step,
+    sized,
     spider,
     with_reference,
 )
@@ -51,16 +52,19 @@ def sarah_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[
     """
     p, x, candidates = s["period"], problem.start(), list[Floats]()
     for first in range(0, len(told), p):
-        epoch = told[first : first + p]
+        epoch, pick = told[first : first + p], None
         if first > 0 and s.get("output", "uniform") == "uniform":
             begun = epoch[0].x + s["step"] * epoch[0].estimate
-            x = min(candidates, key=lambda one: float(np.abs(one - begun).max()))
+            off = [float(np.abs(one - begun).max()) for one in candidates]
+            pick, x = (int(np.argmin(off)), p), candidates[int(np.argmin(off))]
         xs, gs = [x], list[Floats]()
         for one in epoch:
             formed = spider(problem, s, xs, gs)
-            yield Place(formed=formed, x=proximal_step(problem, s, xs[-1], one.estimate))
+            there = proximal_step(problem, s, xs[-1], one.estimate)
+            yield Place(formed=formed, x=there, pick=pick)
             xs.append(one.x)
             gs.append(one.estimate)
+            pick = None
         candidates, x = xs[:p], xs[-1]
 
 
@@ -239,6 +243,10 @@ SARAH = Method(
         setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
         setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="last"),
         setting(ONE, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
+    ),
+    sized=tuple(
+        sized(SPACE, step=0.3, batch=32, period=p, iterations=2000)
+        for p in (67, 8)  # short ones are many, from which points are chosen
     ),
     outputs=sarah_output,
     at_end=sarah_end,

@@ -159,7 +159,8 @@ def at_scales(method: Method) -> Method:
 def at_size(method: Method) -> Method:
     """Return a method that is followed at `SIZES`, too, unless it says how.
 
-    Where a reference gradient may be that of a batch, one of 500 is followed, too.
+    Where a reference gradient may be that of a batch, one of 500 is followed, too; where a step or
+    a weight may be left to the method, which lets it fade, that form.
     """
     first = method.followed[0]
     if method.sized or "iterations" not in first.parameters:
@@ -168,6 +169,14 @@ def at_size(method: Method) -> Method:
     found: tuple[Setting, ...] = (sized(first.problem, **given),)
     if any("snapshot" in one.parameters and "period" in one.parameters for one in method.followed):
         found += (sized(first.problem, **given, snapshot=500),)
+    fading: dict[str, Any] = {
+        name: None
+        for one in method.followed
+        for name in ("step", "alpha")
+        if name in given and one.parameters.get(name, 0.0) is None
+    }
+    if fading:
+        found += (sized(first.problem, **{**given, **fading}),)
     return replace(method, sized=found)
 
 

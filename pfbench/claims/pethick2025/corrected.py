@@ -15,8 +15,8 @@ from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.norms import USCGMVR
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
+from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.instances import signs, spectral, two_points
-from pfbench.claims.pethick2025.unconstrained import descended
 from pfbench.estimators import SG
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm

@@ -10,9 +10,9 @@ import numpy as np
 
 from pfbench.algorithms.norms import USCG, Almond
 from pfbench.claims.copied import copied
+from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.errors import ALPHA, constant_printed
 from pfbench.claims.pethick2025.instances import oscillation, travel
-from pfbench.claims.pethick2025.unconstrained import descended
 from pfbench.verification.contrast import Contrast, compared
 
 _LONG = 2_000

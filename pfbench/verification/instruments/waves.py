@@ -16,7 +16,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum, HessianOf
-from pfbench.sets import L1Ball, L2Ball
+from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import AnySet
 from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.sets.norms import NormBall
@@ -205,6 +205,11 @@ def on_ball(n: int = 3, d: int = 3, **more: Any) -> Waves:
 def on_octahedron(n: int = 3, d: int = 3, **more: Any) -> Waves:
     """Return sines on the l1 ball of radius 1.5: linear minimisation returns vertices."""
     return Waves(n, L1Ball(d, 1.5), **more)
+
+
+def on_box(n: int = 3, d: int = 100, **more: Any) -> Waves:
+    """Return sines of many variables on a box, of which many vertices make the optimum."""
+    return Waves(n, LinfBall(d, 0.1), **more)
 
 
 def with_penalty(n: int = 3, d: int = 3, **more: Any) -> Waves:

@@ -7,7 +7,7 @@ or only with many components shows there, and the iteration is named.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.counts import MORE_WORK, PATH, between, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
-from pfbench.verification.laws.indices import suspected, suspected_coins
+from pfbench.verification.laws.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
 from pfbench.verification.laws.method import (
     Formed,
@@ -245,11 +245,12 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
         found = seen.iterations[drawn.batch], drawn.what
-    coins = [step for step in seen.coins if found is None or step[0] <= found[0]]
-    if coins:
-        fell, of_coins = suspected_coins([one for _, one in coins], where.parameters["refresh"])
-        p_value = min(p_value, of_coins)
-        found = found if fell is None else (coins[fell.batch][0], fell.what)
+    for what, choices, chances in seen.choices():
+        before = [step for step in choices if found is None or step[0] <= found[0]]
+        if before:
+            fell, of_them = suspected_choices(what, [one for _, one in before], chances)
+            p_value = min(p_value, of_them)
+            found = found if fell is None else (before[fell.batch][0], fell.what)
     if found is not None:
         words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
@@ -287,8 +288,10 @@ class _Seen:
     ----------
     batches, iterations
         The draws with replacement, and the iteration of each.
-    coins
-        Those that were told, and the iteration of each.
+    coins, picks
+        Coins that were told, and which of the points the run went on from; the iteration of each.
+    points
+        Among how many that was drawn.
     deviation, ratio
         The largest so far.
     more
@@ -303,6 +306,8 @@ class _Seen:
     batches: list[Integers] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
     coins: list[tuple[int, bool]] = field(default_factory=list)
+    picks: list[tuple[int, int]] = field(default_factory=list)
+    points: int = 0
     deviation: float = 0.0
     ratio: float = 0.0
     more: str = ""
@@ -336,11 +341,23 @@ class _Seen:
             found = found or self._step(one, place) or self._count(t, told)
             if found:
                 return t, found
+            if place.pick is not None:
+                pick, self.points = place.pick
+                self.picks.append((t, pick))
             self._inner(t, one, place)
             used = _first_of(here, formed.batch) if formed.bounded else here
             done = again | set(map(id, used))
             left = tuple(call for call in now if id(call) not in done)
         return None
+
+    def choices(self) -> Iterator[tuple[str, Sequence[tuple[int, int]], Sequence[float]]]:
+        """Yield what is wrong with choices unless they have their chances, and these."""
+        if self.coins:
+            p = self.where.parameters["refresh"]
+            yield "its coin falls heads with another chance", self.coins, (1.0 - p, p)
+        if self.picks:
+            even = (1.0 / self.points,) * self.points
+            yield "it goes on from points that are not drawn uniformly", self.picks, even
 
     # --- estimates ------------------------------------------------------------------------------
 

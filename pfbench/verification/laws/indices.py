@@ -26,8 +26,8 @@ _STARTS = 8
 _LEAST = -1e6
 """Stands for the logarithm of 0."""
 
-_TESTS = 9
-"""Those of indices, and that of coins."""
+_TESTS = 10
+"""Those of indices, that of coins, and that of points from which a run goes on."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +97,18 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     return found, least
 
 
-def suspected_coins(heads: Sequence[bool], chance: float) -> tuple[Suspect | None, float]:
-    """Return whether coins do not fall heads with a chance, and the p-value; `batch` is the flip.
+def suspected_choices(
+    what: str, chosen: Sequence[int], chances: Sequence[float]
+) -> tuple[Suspect | None, float]:
+    """Return whether choices have not their chances, and the p-value; `batch` is the choice.
 
-    Of flips with a chance of 0.03 it finds that none falls heads any more after some 1200.
+    Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
+    points from which a run goes on that all are of the same half after some 60.
     """
-    fell = np.array(heads, dtype=np.int64)
-    logs = _evidence(_bets(fell, np.array([1.0 - chance, chance])))
+    logs = _evidence(_bets(np.array(chosen, dtype=np.int64), np.array(chances)))
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
     over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
-    words = "its coin falls heads with another chance"
-    return (Suspect(words, int(over[0]), p_value) if over.size else None), p_value
+    return (Suspect(what, int(over[0]), p_value) if over.size else None), p_value
 
 
 def _binned(values: Integers, n: int) -> Integers:

@@ -14,14 +14,14 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Algorithm
-from pfbench.base.state import State
+from pfbench.verification.followed import Step
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.estimates import ROUNDING
-from pfbench.verification.laws.method import Chances, Method, Parameters, Setting, runnable
+from pfbench.verification.laws.method import Chances, Method, Parameters, Setting, runnable, told_of
 from pfbench.verification.laws.steps import drawn
 from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, decide_uniform
-from pfbench.verification.subject import Raised, Untestable
+from pfbench.verification.subject import Lacks, Raised, Untestable
 from pfbench.verification.trial import Trial
 
 _RUNS, _PARTS = 44, 4
@@ -37,7 +37,11 @@ def late_output(trial: Trial, method: Method, settings: Sequence[Setting]) -> De
     nothing.
     """
     aside, decided = replace(trial, seen=Seen()), None
-    for one, algorithm in runnable(trial, settings):
+    try:
+        made = list(runnable(trial, settings))
+    except Lacks:  # it refuses the sizes, or each of the outputs
+        return None
+    for one, algorithm in made:
         found = _declared(trial, one, algorithm)
         if found:
             return Decision("violated", f"{one}: {found} ({trial.place}).", {}, None)
@@ -57,7 +61,11 @@ def _declared(trial: Trial, where: Setting, algorithm: Algorithm) -> str:
     """Return what is wrong with the output that a method declares for a long run."""
     T = where.parameters.get("iterations", 1)
     given = {**where.parameters, "iterations": min(T, _EARLY)}
-    early, late = (getattr(one, "output", None) for one in (trial.make(**given), algorithm))
+    late = getattr(algorithm, "output", None)
+    try:
+        early = getattr(trial.make(**given), "output", None)
+    except Untestable:  # of a short run it may refuse the other parameters
+        early = late
     if early != late:
         return f"it declares output={late} for T={T}, and {early} for T={given['iterations']}"
     weight = getattr(algorithm, "output_weight", None)
@@ -87,11 +95,11 @@ def _told_itself(trial: Trial, method: Method, where: Setting, algorithm: Algori
     problem, rng = where.problem(), trial.rng("place of the output")
     decided = dict[str, Decision]()
     for seed in trial.seeds(_RUNS, "output of a long run"):
-        states = [one.state for one in trial.follow(problem, algorithm, seed=seed)]
-        last = states[-1]
+        run = list(trial.follow(problem, algorithm, seed=seed))
+        last = run[-1].state
         if last.output is None:
             return Decision("holds", "Its output is declared.", {}, None)
-        ats = _ats(problem, states)
+        ats = _ats(method, where, problem, run)
         for output, places in laws.items():
             given = {**where.parameters, "output": output}
             chances = (method.at_end or at_its_end)(given, ats, last.x)
@@ -110,20 +118,12 @@ def _told_itself(trial: Trial, method: Method, where: Setting, algorithm: Algori
     return Decision("inconclusive", words, {}, None)
 
 
-def _ats(problem: Waves, told: Sequence[State]) -> list[Floats]:
-    """Return where the estimates were formed, as far as that was told; else the iterates before.
-
-    Raises
-    ------
-    Untestable
-        If some were told, and others not.
-    """
-    if all(one.at is None for one in told):
-        return [problem.start(), *(one.x for one in told[:-1])]
-    found = [one.at for one in told if one.at is not None]
-    if len(found) < len(told):
-        raise Untestable("it does not always tell `at`, where its estimate was formed")
-    return found
+def _ats(method: Method, where: Setting, problem: Waves, run: Sequence[Step]) -> list[Floats]:
+    """Return where the estimates were formed; where the source is then, if that was not told."""
+    if all(one.state.at is not None for one in run):
+        return [one.state.at for one in run]
+    told = [told_of(one) for one in run]
+    return [place.formed.at for place in method.referee(problem, where.parameters, told)]
 
 
 def _place(chances: Chances, output: Floats, rng: np.random.Generator) -> int:

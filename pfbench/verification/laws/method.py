@@ -133,6 +133,8 @@ class Place:
     minimisations
         The linear minimisations that it needs, if it goes where the source goes; None if that is
         not determined.
+    pick
+        From which of how many points it goes on, where the source draws one uniformly.
     """
 
     formed: Formed
@@ -140,6 +142,7 @@ class Place:
     output: Floats | None = None
     ratios: tuple[float, ...] = ()
     minimisations: int | None = None
+    pick: tuple[int, int] | None = None
 
 
 Parameters = Mapping[str, Any]

@@ -297,6 +297,30 @@ def test_a_coin_that_no_longer_falls_is_seen():
     assert "coin falls heads with another chance" in found.reason
 
 
+class FromSecondHalf(ALGORITHMS["sarah"]):
+    """Goes on from the second half of an outer loop, after sixty of them."""
+
+    def run(self, ask, x, rng):
+        class Stream:
+            chosen = 0
+
+            def __getattr__(self, name):
+                return getattr(rng, name)
+
+            def integers(self, *given, **more):
+                found = rng.integers(*given, **more)
+                if not more:  # no batch
+                    self.chosen += 1
+                    found = given[0] // 2 + found // 2 if self.chosen > 60 else found
+                return found
+
+        yield from super().run(ask, x, Stream())
+
+
+def test_a_point_to_go_on_from_that_is_drawn_otherwise_is_seen():
+    assert 60 * 8 < iteration("sarah", FromSecondHalf) < 130 * 8
+
+
 # --- faults and styles that any method can be given -----------------------------------------------
 
 

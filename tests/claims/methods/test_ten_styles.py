@@ -1,0 +1,47 @@
+"""Ten more right methods of strangers: none is violated; their late faults are, with the place."""
+
+import re
+
+import pytest
+from judging import judge
+from ten_styles import FAULTS, STYLES
+
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.verification import Subject
+
+pytestmark = pytest.mark.claims
+
+QUICK = ("Page", "Away", "Sliding")
+
+
+def cases():
+    for kind, name in STYLES:
+        for what in ("estimate", "steps", "count", "run"):
+            quick = what == "count" or kind.__name__ in QUICK
+            marks = () if quick else (pytest.mark.long,)
+            yield pytest.param(what, kind, name, marks=marks, id=f"{what}-{kind.__name__}")
+
+
+@pytest.mark.parametrize(("what", "kind", "name"), list(cases()))
+def test_a_right_method_holds(what, kind, name):
+    found = judge(CLAIMS[f"methods-{what}-{name}"], Subject(kind))
+    assert found.verdict == "holds", found.reason
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "between"),
+    [
+        one
+        if one[0].__name__ in ("StaleWhereOld", "CoarserLate", "Prunes", "FlooredStep")
+        else pytest.param(*one, marks=pytest.mark.long)
+        for one in FAULTS
+    ],
+)
+def test_a_late_fault_is_seen_where_it_shows(fault, name, between):
+    found = judge(CLAIMS[f"methods-run-{name}"], Subject(fault))
+    assert found.verdict == "violated", found.reason
+    if between is None:
+        assert "the output has another law" in found.reason
+    else:
+        first, last = between
+        assert first <= int(re.search(r"[Ii]teration (\d+)", found.reason)[1]) <= last
