@@ -99,6 +99,7 @@ def test_every_method_of_a_suite_stands_somewhere():
 
 def line(name, kind, verdict, *found, of=("convex",), proof=""):
     claim = {"name": name, "statement": f"{name} < 1", "kind": kind, "assumptions": list(of)}
+    claim["method"] = "its-method"
     return Line(claim, verdict, f"at-{name}", *found, proof, "", "")
 
 
@@ -111,10 +112,12 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
                 line("wrong", "bound", "violated", 1.5, None, None),
                 line("least", "certificate", "holds", None, None, 0.8),
                 line("count", "count", "holds", None, None, None, of=("smooth",)),
+                line("bare", "bound", "holds", 0.5, None, None, of=()),
             ]
         )
     )
-    ((of, upper, lower, runs, program, oracle, proof),) = rows
+    (of, upper, lower, runs, program, oracle, proof), (of_method, *_) = rows
+    assert of_method == "not stated (its-method)"
     assert of == "convex"
     assert upper.index("near") < upper.index("loose")
     assert "wrong" not in upper
