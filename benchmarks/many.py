@@ -82,20 +82,25 @@ def runs(number):
 
 def make(folder, number):
     """Write the runs into segments."""
-    from pfbench.runs.storage.content import unpacked
+    from pfbench.runs.storage.content import INTEGERS
     from pfbench.runs.storage.gathering import write_segments
     from pfbench.runs.storage.index import row_of
     from pfbench.runs.storage.keys import environment
     from pfbench.runs.storage.segment import Packed
-    from pfbench.runs.storage.store import Store, file_of
+    from pfbench.runs.storage.store import Store, metadata_of, text_of
 
     store, here = Store(folder), environment()
+    size = 4900  # of the file that such a run would have, about
 
     def packed():
         for key, run, notes in runs(number):
-            header, data = file_of(key, run, here, notes)
-            text, columns, _ = unpacked(data)
-            yield Packed(row_of("run", key, header), text, columns, len(data), 10**18)
+            header = metadata_of(key, run, here, notes)
+            columns = {
+                name: np.array(column, np.int64 if name in INTEGERS else np.float64)
+                for name, column in zip(run.columns, zip(*run.rows, strict=True), strict=True)
+            }
+            row = row_of("run", key, header)
+            yield Packed(row, text_of(header).encode(), columns, size, 10**18)
 
     for keys in write_segments(store, packed()):
         print(f"{len(keys):,} runs in a segment", file=sys.stderr)

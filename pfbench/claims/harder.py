@@ -58,6 +58,8 @@ class Hardest:
     verdict, reason, numbers
         What the claim's check says of it with this instance in place of its own, and with as many
         runs as a bound has that says nothing of them.
+    tests
+        On how many tests that rests, in which chance enters: they share the level of all.
     """
 
     claim: str
@@ -70,6 +72,7 @@ class Hardest:
     verdict: str = ""
     reason: str = ""
     numbers: str = ""
+    tests: int = 0
 
     def in_words(self) -> str:
         """Return it as people read it."""
@@ -148,7 +151,8 @@ def hardest(claim: Claim, effort: str = "quick", seed: int = 0) -> Hardest:
         return Hardest(claim.name, 0, seconds)
     _, one = max(found, key=lambda pair: (pair[0] > 1.0 and not pair[1].lacks, pair[0]))
     seen = judge(replace(sharp, instances=(one.selector,)), effort=effort, seed=seed)
-    told = (seen.verdict, seen.reason, main_numbers(seen.measured))
+    tests = int(seen.measured.get("tests", 0))
+    told = (seen.verdict, seen.reason, main_numbers(seen.measured), tests)
     mean = sharp.check.over != claim.check.over  # type: ignore[attr-defined]
     return Hardest(claim.name, len(found), seconds, one.selector, one.of, one.lacks, mean, *told)
 

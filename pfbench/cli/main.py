@@ -7,6 +7,7 @@ before it.
 
 import io
 import os
+import select
 import sys
 import traceback
 import warnings
@@ -66,7 +67,8 @@ class Verbs(TyperGroup):
             sys.stdout.flush()
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
-            # Nobody reads on, as in `pfbench list | head -1`.
+            if not _nobody_reads():
+                complain("a process that it had started was ended from outside: run it again.")
             _forget_output()
             return FAILED
         except Exception as error:
@@ -78,6 +80,15 @@ class Verbs(TyperGroup):
             if isinstance(error, OSError):
                 _forget_output()
             return status
+
+
+def _nobody_reads() -> bool:
+    """Return whether nobody reads on, as in `pfbench list | head -1`; so where that is not told."""
+    with suppress(OSError, ValueError, AttributeError):
+        look = select.poll()
+        look.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in look.poll(0))
+    return True
 
 
 def _forget_output() -> None:

@@ -137,6 +137,8 @@ def _checked(
         printing.complain(f"{receipt.name}: {visible(str(text))}.")
     if status == 0 and found.get("salt") == salt:
         return found
+    if found and not (found["off"] or found["unreached"]):
+        printing.complain(f"{receipt.name}: its check was ended before its end (status {status}).")
     if not found:
         last = errors.strip().splitlines()[-1:] or ["no reason is given"]
         printing.complain(f"{receipt.name}: {visible(last[0].removeprefix('pfbench: '))}")

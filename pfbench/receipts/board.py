@@ -77,8 +77,8 @@ class Line:
 
     @property
     def of(self) -> str:
-        """The class of problems that it is about."""
-        return ", ".join(self.claim["assumptions"]) or "not stated"
+        """The class of problems that it is about; where that is not stated, its method's own."""
+        return ", ".join(self.claim["assumptions"]) or f"not stated ({self.claim['method']})"
 
     @property
     def found(self) -> float:
@@ -329,7 +329,10 @@ def _method(
 
 
 def _checked(kept: Mapping[str, Any]) -> str:
-    return f"{kept['runs'][0]} runs again, {kept['new']} new; salt {kept['salt']}"
+    return (
+        f"{kept['runs'][0]} runs and {kept['verdicts'][0]} verdicts again, {kept['new']} runs new; "
+        f"salt {kept['salt']}"
+    )
 
 
 def _write_pages(pages: Mapping[str, str], folder: Path) -> None:

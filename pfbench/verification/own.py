@@ -187,7 +187,7 @@ def _at_home(home: str, wanted: Paper, every: Paper) -> Paper:
         errata=tuple(
             replace(one, claim=claims[id(one.claim)]) if one.claim else one
             for one in every.errata
-            if id(one.claim) in claims or (one.claim is None and wanted is every)
+            if id(one.claim) in claims or (one.claim is None and one in wanted.errata)
         ),
     )
 

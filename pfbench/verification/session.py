@@ -153,8 +153,8 @@ class Finding:
             "ruling": self.erratum.ruling,
             "as_printed": self.erratum.as_printed,
             "corrected": self.erratum.corrected,
-            "evidence": {**plain(self.evidence), "shown": self.shown, **lost},
-            "readings": dict(self.readings),
+            "evidence": {**plain(self.evidence), "shown": bool(self.shown), **lost},
+            "readings": {name: bool(right) for name, right in self.readings.items()},
         }
 
 

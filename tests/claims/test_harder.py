@@ -18,6 +18,7 @@ def test_a_constant_too_small_by_ten_is_led_to_the_instance_that_refutes_it():
     assert judge(SMALL).verdict == "inconclusive"
     found = harder.hardest(SMALL)
     assert (found.verdict, found.mean) == ("violated", True)
+    assert found.tests >= 1
     assert found.of in CLAIMS
     assert f"{found.instance} of {found.of}: violated there" in found.in_words()
     as_told = replace(

@@ -453,7 +453,7 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     spec, found = read_spec(path), read_shipped(archive)
     whole = settled(spec, lambda _, plans: [Outcome(plan, found.runs[plan]) for plan in plans])
     assert {*whole.searches(), *whole.runs()} == found.runs.keys()
-    assert archive.stat().st_size < 4e6
+    assert archive.stat().st_size < 7e6
     runs = [entry.run for entry in found.runs.values()]
     # In the whole space long steps diverge.
     may = {"target", "budget", "finished", "refused", "error", "diverged"}

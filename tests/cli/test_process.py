@@ -13,6 +13,7 @@ from command_line import INTERRUPTIBLE, SMALL, SVRG
 
 import pfbench as package
 from pfbench.cli import catalogue
+from pfbench.cli.main import _nobody_reads
 
 COMMAND = (sys.executable, "-m", "pfbench")
 
@@ -200,3 +201,13 @@ title = "S = 5"
     assert status == 0, err
     assert f"long: 30 runs, {30 - before} of them made now; drawing" in err
     assert stored() == 30
+
+
+def test_a_reader_that_is_gone_is_told_from_a_process_that_was_ended(monkeypatch):
+    """Both are a broken pipe; of the second a sentence must tell."""
+    read, write = os.pipe()
+    with os.fdopen(write, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert not _nobody_reads()
+        os.close(read)
+        assert _nobody_reads()

@@ -3,9 +3,11 @@
 import hashlib
 import json
 
+import numpy as np
 import pytest
 from forged_receipts import forged, lowered, run
 
+from pfbench.claims import kim2026
 from pfbench.cli.catalogue import suites
 from pfbench.cli.compare import shipped_with
 from pfbench.receipts import confined
@@ -13,6 +15,7 @@ from pfbench.receipts.board import Known, Line, _by_class, page
 from pfbench.receipts.record import CHECK, FILE, Record
 from pfbench.receipts.standings import standings
 from pfbench.runs.planning.spec import read_spec
+from pfbench.verification.session import Finding
 
 
 @pytest.fixture
@@ -96,6 +99,7 @@ def test_every_method_of_a_suite_stands_somewhere():
 
 def line(name, kind, verdict, *found, of=("convex",), proof=""):
     claim = {"name": name, "statement": f"{name} < 1", "kind": kind, "assumptions": list(of)}
+    claim["method"] = "its-method"
     return Line(claim, verdict, f"at-{name}", *found, proof, "", "")
 
 
@@ -108,10 +112,12 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
                 line("wrong", "bound", "violated", 1.5, None, None),
                 line("least", "certificate", "holds", None, None, 0.8),
                 line("count", "count", "holds", None, None, None, of=("smooth",)),
+                line("bare", "bound", "holds", 0.5, None, None, of=()),
             ]
         )
     )
-    ((of, upper, lower, runs, program, oracle, proof),) = rows
+    (of, upper, lower, runs, program, oracle, proof), (of_method, *_) = rows
+    assert of_method == "not stated (its-method)"
     assert of == "convex"
     assert upper.index("near") < upper.index("loose")
     assert "wrong" not in upper
@@ -149,6 +155,28 @@ def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path
     assert int(kilobytes) * 1024 == confined.MEMORY
     assert blocks != "unlimited"
     assert shell("sleep 60", seconds=0.2)[0] is None
+
+
+def test_a_report_of_a_child_that_was_ended_is_not_believed(record, receipt, monkeypatch):
+    """A stranger's code can print what a check would, with its salt, and end the check."""
+
+    def ended(arguments, seconds, within):
+        salt = arguments[arguments.index("--salt") + 1]
+        return -9, json.dumps({**KEPT, "salt": salt, "off": [], "unreached": []}), ""
+
+    monkeypatch.setattr(confined, "run", ended)
+    done = run("record", "add", "record", receipt)
+    assert done.exit_code == 1
+    assert "was ended before its end (status -9)" in done.stderr
+    assert record.places() == []
+
+
+def test_a_finding_is_told_in_json_whatever_kind_of_truth_it_measured():
+    (erratum, *_) = kim2026.PAPER.errata
+    found = Finding(erratum=erratum, evidence={}, shown=np.bool_(1), readings={"a": np.bool_(0)})
+    told = json.loads(json.dumps(found.as_json()))
+    assert told["evidence"]["shown"] is True
+    assert told["readings"] == {"a": False}
 
 
 @pytest.mark.parametrize(

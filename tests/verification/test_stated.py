@@ -8,6 +8,7 @@ import pytest
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_own
+from pfbench.claims import kim2026
 from pfbench.claims.catalogue import mutants_of, own_papers, paper_of, selected
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.verification.identity import identity
@@ -118,6 +119,12 @@ def test_python_and_the_catalogue_take_files_too(write):
     assert names(mutants_of([f"{file}:ONE"])) == ["twice", "both"]
     assert len(own_papers([file, "jaggi2013-thm1"])) == 1
     assert not is_own("jaggi2013-thm1")
+
+
+def test_of_a_paper_that_is_named_come_all_errata_those_about_no_claim_too():
+    found = stated("pfbench.claims.kim2026:PAPER")
+    assert names(found.errata) == names(kim2026.PAPER.errata)
+    assert any(one.claim is None for one in found.errata)
 
 
 @pytest.mark.parametrize(

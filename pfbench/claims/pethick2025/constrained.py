@@ -9,8 +9,8 @@ from functools import partial
 
 from pfbench.algorithms.norms import SCG
 from pfbench.base.state import Point
+from pfbench.claims.pethick2025.descent import of_constant, of_vanishing
 from pfbench.claims.pethick2025.instances import held, held_with_noise
-from pfbench.claims.pethick2025.unconstrained import of_constant, of_vanishing
 from pfbench.points import combine
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.stating.mean_along import MeanAlong, gap

@@ -6,6 +6,7 @@ one constant zeta where the paper has rho_2/rho and zeta.
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ import numpy as np
 from pfbench.algorithms.norms import USCG
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.claims.pethick2025.descent import descended
+from pfbench.claims.pethick2025.descent import descended, of_constant, of_vanishing
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm, known
+from pfbench.verification.stating.mean_along import MeanAlong, dual_norm, known
 from pfbench.verification.statistics import Decision, across, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
@@ -79,16 +80,6 @@ def vanishing_sharper(
     return (delta / rho + 2.0 * zeta * error) / math.pow(K, 0.25) + L * rho / (
         2.0 * math.pow(K, 0.75)
     )
-
-
-def of_constant(c: Numbers, alpha: float = ALPHA) -> Numbers:
-    """Return alpha and gamma = K^(-1/2) of theorems 5.4 and 5.6."""
-    return {"alpha": alpha, "step": c["K"] ** -0.5}
-
-
-def of_vanishing(c: Numbers) -> Numbers:
-    """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
-    return {"step": c["K"] ** -0.75}
 
 
 # --- lemma D.1 ------------------------------------------------------------------------------------
@@ -165,7 +156,7 @@ CONSTANT = Claim(
     check=MeanAlong(
         bounds={"printed": constant_printed, "sharper": constant_sharper},
         of=dual_norm,
-        parameters=of_constant,
+        parameters=partial(of_constant, alpha=ALPHA),
     ),
     instances=(
         instance(travel, K=1_000, begin=1_000**0.5),

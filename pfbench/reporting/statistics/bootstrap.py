@@ -7,7 +7,7 @@ reinforcement learning at the edge of the statistical precipice, NeurIPS 2021.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,12 +43,19 @@ def draws(numbers: Sequence[int], resamples: int = RESAMPLES) -> Iterator[Array]
     return (_drawn(problem, runs, resamples) for problem, runs in enumerate(numbers))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=2)
 def _drawn(problem: int, runs: int, resamples: int) -> Array:
-    rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
-    found: Array = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples).astype(float)
+    found: Array = _kept(problem, runs, resamples).astype(float)
     found.flags.writeable = False
     return found
+
+
+@lru_cache(maxsize=64)
+def _kept(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
+    """Return the same as whole numbers of a few bytes: of very many runs there are many."""
+    rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
+    found = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
+    return found.astype(np.min_scalar_type(runs))
 
 
 def resampled_ert(found: Runtimes, drawn: Array) -> Array:

@@ -362,17 +362,29 @@ def file_of(
     key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], bytes]:
     """Return the metadata and the bytes of a run's file."""
+    header = metadata_of(key, run, environment, notes)
+    return header, parquet(run, text_of(header))
+
+
+def metadata_of(
+    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what the file of a run says beside its trace."""
     about = run.as_json() | {"own_output": run.own_output}
     about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
     del about["schema"]
-    header = {
+    return {
         "schema": SCHEMA,
         "key": key,
         "run": about,
         "environment": dict(environment),
         "notes": dict(notes),
     }
-    return header, parquet(run, json.dumps(header, default=_plain))
+
+
+def text_of(header: Mapping[str, Any]) -> str:
+    """Return the metadata of a run as JSON."""
+    return json.dumps(header, default=_plain)
 
 
 def _row(kind: str, key: str, path: str) -> Row:
