@@ -10,6 +10,11 @@ _BATCH = (
     "mean of a sample has (n-S)/(n-1) times the variance (Cochran 1977, theorem 2.2)"
 )
 
+_ONE_OPTION = (
+    "without a set prox(x, g, eta) = x - eta g = x + tau (z+ - z) with z+ = z - (eta/tau) g, so "
+    "that both options are one, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
+)
+
 ADMISSIBLE = (
     Admissible(operator="without-replacement", function="Estimator.draw", because=_BATCH),
     Admissible(operator="without-replacement", function="EpochEstimator.reference", because=_BATCH),
@@ -19,5 +24,12 @@ ADMISSIBLE = (
     Admissible(operator="without-replacement", function="ProxRSAG.run", because=_BATCH),
     Admissible(operator="without-replacement", function="Natasha15.run", because=_BATCH),
     Admissible(operator="without-replacement", function="draw", because=_BATCH),
+    Admissible(
+        methods=frozenset({"katyusha-ns"}),
+        operator="late-compare",
+        function="ProxKatyushaNS.run",
+        after="shift(x, z, before, tau) if self.option == 1 else ask.prox(x, g, self.step)",
+        because=_ONE_OPTION,
+    ),
 )
 """All of them."""

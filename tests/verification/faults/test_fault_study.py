@@ -19,6 +19,7 @@ from pfbench.verification.fault_study import by_claim, share, study
 from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.fault import Change, Edit, Fault
 from pfbench.verification.faults.generate import faults_of
+from pfbench.verification.faults.late import OF_LATE
 from pfbench.verification.faults.operators import OPERATORS
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
@@ -46,6 +47,7 @@ FOUND = ("bypass", "SPIDERG.start", 1), ("renewal", "SPIDERG.start", 1)
 SAME = ("part-of-batch", "EpochEstimator.reference", 1)
 COVERED = ("without-replacement", "Estimator.draw", 1)
 COVERED_METHODS = (
+    "katyusha-ns",
     *("prox-spiderboost", "ncgs-stochastic", "prox-asvrg", "prox-katyusha-ns", "rsag"),
     *("natasha15", "storc"),
 )
@@ -165,9 +167,12 @@ def test_a_users_faults_are_held_to_his_claims(own, engine):
 
 def test_what_is_admissible_exists():
     """Each entry covers a fault of the methods it is for, and its operator exists."""
-    faults = [one for name in COVERED_METHODS for one in faults_of(ALGORITHMS[name])]
+    covered = [ALGORITHMS[name] for name in COVERED_METHODS]
+    faults = [
+        one for late in (False, True) for kind in covered for one in faults_of(kind, late=late)
+    ]
     for entry in ADMISSIBLE:
-        assert entry.operator in OPERATORS
+        assert entry.operator in {**OPERATORS, **OF_LATE}
         assert any(entry.covers(one) for one in faults), entry
 
 
