@@ -115,7 +115,7 @@ class Pipeline(Sgd):
         yield from super().run(ask, x, rng)
 
     def draw(self, rng, n):
-        return np.fromiter(itertools.islice(self.stream, self.b), dtype=np.int16)
+        return np.fromiter(itertools.islice(self.stream, self.b), dtype=np.int32)
 
 
 class Residues(Sgd):

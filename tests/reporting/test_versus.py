@@ -96,8 +96,8 @@ def test_the_place_does_not_depend_on_who_is_worse():
         assert (one.place, one.calls, one.others) == (other.place, other.calls, other.others)
 
 
-@pytest.mark.parametrize("seeds", [7, 8])
-def test_where_all_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
+@pytest.mark.parametrize("seeds", [0, 1, 8])
+def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     """The first row of some methods is recorded after calls: that is no reason to lose."""
     starts = [3] * seeds + [16] * (8 - seeds)
     at_once = group("at_once", [run([m, 0.5], [0, 9], seed=s) for s, m in enumerate(starts)])
@@ -105,7 +105,7 @@ def test_where_all_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     for one in ("at_once", "later"):
         comparison = compare(results(at_once, later), SFO)
         easy, hard = versus.duels(comparison, one, {one})
-        assert easy.begun == (seeds == 8)
+        assert easy.begun == (seeds > 0)
         assert not hard.begun
         assert hard.wins == (one == "at_once")
         if easy.begun:

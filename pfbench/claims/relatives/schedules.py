@@ -24,10 +24,11 @@ from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
-from pfbench.verification import Claim, Mutant, instance
+from pfbench.estimators import PAGE
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.stating.bound import bound
-from pfbench.verification.units import NUMBER, SQUARE, VALUE
+from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 # --- STORM ----------------------------------------------------------------------------------------
 
@@ -106,6 +107,51 @@ UPDATES = (
     _updates(NFWULSVRG, "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; pfbench"),
     _updates(NFWUSTORM, "shen2019 algorithm 1 along Cutkosky, Orabona 2019; pfbench"),
 )
+
+
+def allowed(epsilon: float) -> float:
+    """Return epsilon^2/4, which E|g_t - grad f(x_t)|^2 may be."""
+    return epsilon**2 / 4.0
+
+
+def errs(trial: Trial, *, kind: type[NFWU]) -> Evidence:
+    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with what it may be."""
+    (one,) = trial.claim.instances
+    problem = one()
+    c = problem.constants(problem.start())
+    most = allowed(SMALL * math.sqrt(c.L * c.delta) / 0.3)
+    made = trial.make(**of_updates(c, kind=kind))
+
+    def ratio(seed: int) -> float:
+        squares = [
+            float(np.sum((step.estimate - problem.gradient(np.asarray(step.at))) ** 2))
+            for step in trial.follow(problem, made, seed=seed)
+        ]
+        return float(np.mean(squares)) / most
+
+    looks = {"purpose": one.name, "batch": 10, "most": trial.pick(80, 160)}
+    decision, runs = trial.sequential(ratio, **looks)
+    return Evidence(decision, {"ratio": 1.0}, runs)
+
+
+def _errors(kind: type[NFWU]) -> Claim:
+    return Claim(
+        name=f"relatives-mse-{kind.name}",
+        source="the schedule of pfbench, by condition (9) of shen2019",
+        kind="bound",
+        statement="mean over t < T of E|g_t - grad f(x_t)|^2 <= epsilon^2/4 with steps of length "
+        "epsilon/L (derived by pfbench)",
+        check=partial(errs, kind=kind),
+        instances=(BALL,),
+        algorithm=kind.name,
+        assumptions=("L = L_ms", "a compact set"),
+        schedule="that of the method",
+        takes=(1.5, 3.0),
+        formulas=(formula(allowed, SQUARE, epsilon=GRADIENT),),
+    )
+
+
+ERRORS = tuple(_errors(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 
 # --- mappings -------------------------------------------------------------------------------------
@@ -225,7 +271,7 @@ CALLS = _convex(
     NUMBER,
 )
 
-CLAIMS = (STORM, *UPDATES, PROX, SLIDING, HEIGHT, CALLS)
+CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)
 
 
 # --- planted faults -------------------------------------------------------------------------------
@@ -253,6 +299,15 @@ class ShortSnapshots(NFWULSVRG):
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `NFWU.run` with a fifth of the step."""
         yield from NFWULSVRG.run(replace(self, step=self.step / 5.0), ask, x, rng)
+
+
+class SmallBatches(NFWUPAGE):
+    """Draws a sixteenth of its batch."""
+
+    @property
+    def estimator(self) -> Any:
+        """The faulty estimator."""
+        return PAGE(math.ceil(self.batch / 16), self.refresh)
 
 
 class OneSampleUpdates(NFWUSTORM):
@@ -305,7 +360,8 @@ MUTANTS = (
     Mutant.of("storm-fw-tiny-steps", TinySteps, STORM),
     Mutant.of("nfwu-page-short", ShortUpdates, UPDATES[0]),
     Mutant.of("nfwu-lsvrg-short", ShortSnapshots, UPDATES[1]),
-    Mutant.of("nfwu-storm-one-sample", OneSampleUpdates, UPDATES[2]),
+    Mutant.of("nfwu-page-small-batches", SmallBatches, ERRORS[0]),
+    Mutant.of("nfwu-storm-one-sample", OneSampleUpdates, UPDATES[2], ERRORS[2]),
     Mutant.of("prox-page-tenth-of-eta", TenthOfEta, PROX),
     Mutant.of("ncgs-spider-stiff", StiffSliding, SLIDING),
     Mutant.of("cgs-convex-coarse", CoarseSliding, HEIGHT),

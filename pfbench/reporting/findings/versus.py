@@ -26,7 +26,8 @@ class Duel:
     place, number
         The place of the method among how many; None if it does not reach the target.
     begun
-        Whether all runs of the method begin within the target: then there is nothing to win.
+        Whether some runs of the method begin within the target: then there is nothing to win, as
+        who does nothing has arrived on these seeds, for no calls.
     sure
         Whether a test over the seeds tells the two; the tests of the method against each other one,
         to one target in one panel, are a family.
@@ -99,7 +100,7 @@ def _refused(group: Group) -> bool:
 
 def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
     me = next(one for one in panel.scored if one.group.label == label)
-    if all(first([run], target.measure) <= target.target for run in me.group.runs):
+    if any(first([run], target.measure) <= target.target for run in me.group.runs):
         return Duel(panel.panel.title, target, me, None, at, None, len(panel.scored), begun=True)
     others = [one for one in panel.scored if one.group.label not in mine]
     reaching = [one for one in others if math.isfinite(one.needs(at))]

@@ -27,6 +27,9 @@ def test_a_planted_fault_is_caught(mutant, claim, judgements):
     [
         (schedules.STORM, 0.33),
         *((one, 0.53) for one in schedules.UPDATES),
+        (schedules.ERRORS[0], 0.288),
+        (schedules.ERRORS[1], 0.177),
+        (schedules.ERRORS[2], 0.134),
         (schedules.PROX, 0.26),
         (schedules.SLIDING, 0.065),
     ],

@@ -402,7 +402,7 @@ const workbench = (() => {
         type: "button", class: "plain", text, "aria-label": `Save ${table.caption} as ${label}`,
         click: () => saved.download(`${name}.${text.toLowerCase()}`, content(), type),
       });
-      return element("section", {class: "block", "aria-label": table.caption},
+      return element("div", {class: "block"},
         element("h3", {text: table.caption}), tableElement(table),
         element("p", {class: "note", text: table.note}),
         element("p", {class: "savers"}, element("span", {text: "Save table: "}),
