@@ -78,7 +78,10 @@ class Line:
     @property
     def of(self) -> str:
         """The class of problems that it is about; where that is not stated, its method's own."""
-        return ", ".join(self.claim["assumptions"]) or f"not stated ({self.claim['method']})"
+        return (
+            ", ".join(self.claim["assumptions"])
+            or f"not stated, {self.claim['method'] or 'of no method'}"
+        )
 
     @property
     def found(self) -> float:

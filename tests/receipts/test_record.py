@@ -117,7 +117,7 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
         )
     )
     (of, upper, lower, runs, program, oracle, proof), (of_method, *_) = rows
-    assert of_method == "not stated (its-method)"
+    assert of_method == "not stated, its-method"
     assert of == "convex"
     assert upper.index("near") < upper.index("loose")
     assert "wrong" not in upper
