@@ -137,7 +137,7 @@ def errs(trial: Trial, *, kind: type[NFWU]) -> Evidence:
 def _errors(kind: type[NFWU]) -> Claim:
     return Claim(
         name=f"relatives-mse-{kind.name}",
-        source="the schedule of pfbench, by condition (9) of shen2019",
+        source="shen2019 (9), for the schedule of pfbench",
         kind="bound",
         statement="mean over t < T of E|g_t - grad f(x_t)|^2 <= epsilon^2/4 with steps of length "
         "epsilon/L (derived by pfbench)",
