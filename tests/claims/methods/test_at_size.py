@@ -238,7 +238,7 @@ def test_the_run_by_the_source_s_own_schedule_ends_in_time():
 
 
 def test_a_seed_draws_the_sizes_and_a_violation_tells_it():
-    found, again, other = (row("prox-sgd", EightBits, at_seed=seed) for seed in (5, 5, 6))
+    found, again, other = (row("prox-sgd", EightBitsLate, at_seed=seed) for seed in (5, 5, 6))
     assert found.reason == again.reason != other.reason
     assert found.reason.endswith("(--seed 0 --at-seed 5).")
     sizes = [
