@@ -33,15 +33,12 @@ def report(tmp_path_factory):
 
 def test_rates_are_powers_of_the_calls(report):
     theory = with_theory(report, []).theory
-    rates = [rate for rate in theory.rates if rate.measure == "fw_gap"]
-    found = {(rate.method, rate.count): rate.power for rate in rates}
+    found = {(rate.method, rate.count): rate.power for rate in theory.rates}
     # V <= eps after eps^-2 LO and FO; and after eps^-4 SFO, eps^-2 LO.
     assert found["frank-wolfe", "lo"] == found["frank-wolfe", "fo"] == 0.5
     assert found["nfwu-sg", "sfo"] == 0.25
     assert found["nfwu-sg", "lo"] == 0.5
-    # Where f is convex, f - min f <= eps after eps^-1 LO.
-    others = {(rate.method, rate.measure, rate.power) for rate in theory.rates if rate not in rates}
-    assert others == {("frank-wolfe", "suboptimality", 1.0)}
+    assert {rate.measure for rate in theory.rates} == {"fw_gap"}
     labels = {label for label, _ in rates_of(report.results[0], theory.rates)}
     assert labels == {"plain", "sampled"}
 
