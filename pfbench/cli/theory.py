@@ -70,7 +70,7 @@ def _stated(claim: "Claim", verdict: "Verdict | None") -> Stated:
 def _rates(claim: "Claim") -> Iterator[Rate]:
     """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls.
 
-    Whether f is convex is not known of the problems of a report: what is so for convex f is left out.
+    Whether f is convex is not known of the problems of a report: what needs it is left out.
     """
     if claim.orders is None or any("convex" in assumed for assumed in claim.assumptions):
         return
