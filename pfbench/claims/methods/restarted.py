@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided
+from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     ONE_ON_BALL,
@@ -16,6 +16,7 @@ from pfbench.claims.methods.stating import (
     claims_of,
     sized,
 )
+from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.counts import PATH

@@ -6,7 +6,7 @@ call is made again from its start by what the source says, and its linear minimi
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,43 +16,16 @@ from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.relatives.instances import BALL, BATCH
 from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, instance
+from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.trial import Trial
 
-_SAME = 1e-6
-"""An answer this near to a point of exact line search is that point."""
-
-_FOLLOWED = 300
-"""Steps of exact line search that are made again."""
-
 _STEPS = 60
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call of condg: l, u, lambda, eta, what it returned, and the LO that were made for it."""
-
-    problem: Any
-    l: Floats  # noqa: E741
-    u: Floats
-    lam: float
-    eta: float
-    answer: Floats
-    made: int
-
-    @property
-    def needed(self) -> int | None:
-        """The linear minimisations of exact line search; None if the answer is another point."""
-        x = self.u
-        for made in range(1, _FOLLOWED):
-            g = self.l + (x - self.u) / self.lam
-            d = self.problem.lo(g) - x
-            gap = -float(g @ d)
-            if gap <= self.eta:
-                return made if float(np.abs(x - self.answer).max()) <= _SAME else None
-            x = x + min(1.0, gap * self.lam / float(d @ d)) * d
-        return None
+Call = tuple[Inner, int]
+"""One call of condg, and the linear minimisations that were made for it."""
 
 
 def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
@@ -64,7 +37,7 @@ def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
         gamma = 3.0 / (k + 2.0)
         there, g = y + (after - y) / gamma, problem.gradient(y + gamma * (x - y))
         lam, eta = (k + 1.0) / (3.0 * c.L_f), c.L_f * c.D**2 / (k * k + k)
-        yield Call(problem, g, x, lam, eta, there, made)
+        yield Inner(problem, g, x, lam, eta, there), made
         x, y = there, after
 
 
@@ -74,7 +47,7 @@ def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     eta = c.delta / (12.0 * _STEPS)
     sizes = {"iterations": _STEPS, "period": BATCH, "batch": 10 * BATCH}
     for after, made, step in _steps(trial, problem, {**sizes, "smoothness": c.L, "tolerance": eta}):
-        yield Call(problem, step.yielded, x, 1.0 / c.L, eta, after, made)
+        yield Inner(problem, step.yielded, x, 1.0 / c.L, eta, after), made
         x = after
 
 
@@ -91,7 +64,7 @@ def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]
     """Compare the linear minimisations of each call with those of the source's condg."""
     parts: dict[str, Decision] = {}
     for one in trial.claim.instances:
-        pairs = [(call.needed, call.made) for call in calls(trial, one())]
+        pairs = [(call.calls, made) for call, made in calls(trial, one())]
         other = [k for k, (needed, made) in enumerate(pairs) if needed != made]
         wrong = ""
         if other:
