@@ -1,7 +1,7 @@
 """Right methods in more styles of strangers: not one is called violated."""
 
 import pytest
-from judging import judge
+from judging import judge, styles_with_claims
 from more_styles import STYLES, Stricter
 
 from pfbench.claims.catalogue import CLAIMS
@@ -12,15 +12,7 @@ pytestmark = pytest.mark.claims
 QUICK = ("Halved", "OwnCoin", "Rejected")
 
 
-def cases():
-    for kind, name in STYLES:
-        for what in ("estimate", "steps", "count", "run"):
-            quick = what == "count" or kind.__name__ in QUICK
-            marks = () if quick else (pytest.mark.long,)
-            yield pytest.param(what, kind, name, marks=marks, id=f"{what}-{kind.__name__}")
-
-
-@pytest.mark.parametrize(("what", "kind", "name"), list(cases()))
+@pytest.mark.parametrize(("what", "kind", "name"), list(styles_with_claims(STYLES, QUICK)))
 def test_a_right_method_in_another_style_is_not_violated(what, kind, name):
     found = judge(CLAIMS[f"methods-{what}-{name}"], Subject(kind))
     more_work = kind is Stricter and what in ("count", "run")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from judging import judge
+from judging import judge, styles_with_claims
 from ten_styles import FAULTS, STYLES
 
 from pfbench.claims.catalogue import CLAIMS
@@ -14,15 +14,7 @@ pytestmark = pytest.mark.claims
 QUICK = ("Page", "Away", "Sliding")
 
 
-def cases():
-    for kind, name in STYLES:
-        for what in ("estimate", "steps", "count", "run"):
-            quick = what == "count" or kind.__name__ in QUICK
-            marks = () if quick else (pytest.mark.long,)
-            yield pytest.param(what, kind, name, marks=marks, id=f"{what}-{kind.__name__}")
-
-
-@pytest.mark.parametrize(("what", "kind", "name"), list(cases()))
+@pytest.mark.parametrize(("what", "kind", "name"), list(styles_with_claims(STYLES, QUICK)))
 def test_a_right_method_holds(what, kind, name):
     found = judge(CLAIMS[f"methods-{what}-{name}"], Subject(kind))
     assert found.verdict == "holds", found.reason
