@@ -507,5 +507,4 @@ def test_a_gradient_is_kept_no_longer_than_it_is_measured(monkeypatch, measures,
     method = algorithm("frank-wolfe", step="open-loop", iterations=6)
     run = solve(tiny_recovery(), method, measures=measures, every=10)
     assert run.status == "finished"
-    before = measures == ("fw_gap",)  # which is measured at the start, too
-    assert found[before : before + 6] == [0, *[held] * 5]
+    assert max(found[:7]) == 1 + held  # the values of the iterate are one
