@@ -87,7 +87,7 @@ class ConvexCGS(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSSpider(Sampling, Sliding):
+class NCGSSpider(Sliding, Sampling):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
     The source draws components by their own constants L_i, and has the mean of these for L: so does

@@ -48,7 +48,7 @@ _BATCHES = frozenset({"batch", "lo"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpiderFW(Sampling, StochasticFrankWolfe):
+class SpiderFW(StochasticFrankWolfe, Sampling):
     """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations.
 
     With sampling=importance it is the conditional gradient of Lan 2020, section 7.4, with constant

@@ -34,7 +34,9 @@ class Constants:
 
     Attributes
     ----------
-    n, D, L_f, L_ms, L_max, L_mean, L2_ms, sigma2, delta, M, sigma_hat, ell, L_norm, rho, zeta, omega
+    n, D, L_f, L_ms, L_max, L_mean, L2_ms, sigma2, delta, M, sigma_hat, ell
+        See `MEANING`; so in the next ones.
+    L_norm, rho, zeta, omega
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
         For each stated constant, one sentence on where it comes from.

@@ -13,7 +13,6 @@ from pfbench.base.state import Point
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
 
-
 SAMPLINGS = ("uniform", "importance")
 """How SPIDERG draws components: each with the chance 1/n, or in proportion to its L_i."""
 

@@ -174,7 +174,10 @@ class FiniteSum(ABC):
         if not self._states("hessian"):
             found["hessian"] = "it states no Hessians"
         if not self._states("component_smoothness"):
-            found["component_smoothness"] = "it states no L_i, the smoothness of each component"
+            found["component_smoothness"] = (
+                "it states no L_i, the smoothness of each component, by which sampling=importance "
+                "draws"
+            )
         return found
 
     def _states(self, verb: str) -> bool:

@@ -300,10 +300,7 @@ class LinearModel(FiniteSum):
                 loss.curvature * float(squares.max()) + 2.0 * a,
                 "sup|phi''| max |a_i|^2 + 2 alpha",
             ),
-            L_mean=(
-                float(self.component_smoothness().mean()),
-                "sup|phi''| E|a|^2 + 2 alpha",
-            ),
+            L_mean=(float(self.component_smoothness().mean()), "sup|phi''| E|a|^2 + 2 alpha"),
             L2_ms=(
                 loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
                 "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "

@@ -133,10 +133,14 @@ class Waves(FiniteSum):
             ell=float(of_bends.mean()),
         )
 
-    def component_smoothness(self) -> Floats:
-        """Return L_i = sum over k of |a_ik| |w_ik|^2, shape (n,)."""
+    @cached_property
+    def _bends(self) -> Floats:
         a, _, w = self._waves
         return np.asarray((np.abs(a) * (w * w).sum(axis=-1)).sum(axis=1))
+
+    def component_smoothness(self) -> Floats:
+        """Return L_i = sum over k of |a_ik| |w_ik|^2, shape (n,)."""
+        return self._bends
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""

@@ -380,7 +380,7 @@ class _Seen:
         again = [recomputed(self.problem, formed, batch) for batch in batches]
         batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
         if formed.replace:
-            self._drew(t, batch)
+            self._drew(t, batch if formed.chances is None else evened(batch, formed.chances, t))
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
         return self._compared(one, again)
@@ -495,14 +495,29 @@ class _Stored:
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
     """Return the estimate of a batch that was drawn."""
-    d = problem.components(formed.at, batch).mean(axis=0)
+    weights = np.full(len(batch), 1.0 / len(batch))
+    if formed.chances is not None:
+        weights = weights / (problem.n * formed.chances[batch])
+    d = weights @ problem.components(formed.at, batch)
     if formed.against is not None:
-        d = d - formed.kept * problem.components(formed.against, batch).mean(axis=0)
+        d = d - formed.kept * (weights @ problem.components(formed.against, batch))
         if formed.hessians is not None:
             H = problem.hessian(formed.hessians)
             between = formed.at, formed.against
             d = d + H.product(*between) - H.batch(batch, *between)
     return np.asarray(formed.known + formed.weight * d)
+
+
+def evened(batch: Integers, chances: Floats, seed: int) -> Integers:
+    """Return indices that are uniform, and independent, if those drawn have their chances.
+
+    Each component has a part of [0, 1) as long as its chance: a uniform point of the part of what
+    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    """
+    ends = np.cumsum(chances)
+    points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
+    n = len(chances)
+    return np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1)
 
 
 def _in_full(problem: Waves, formed: Formed) -> Floats:
