@@ -32,8 +32,8 @@ def signed(radius: float = 0.0, spread: float = 1.0) -> Indefinite:
 def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> Indefinite:
     """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, where one L_i is `ratio` the least.
 
-    The others pull to both sides as in `signed`, and A has the one as its mean: with n = 64 the
-    mean of the L_i is 16, and the root of their mean square 119. With `opposed` it has a twin that
+    The others pull to both sides as in `signed`, and the one adds to A: with n = 256 the mean of
+    the L_i is 4.8, and the root of their mean square 59. With `opposed` it has a twin that
     pulls against it, so that f is nearly flat.
     """
     a = np.linspace(0.05, 0.3, 4)
