@@ -57,7 +57,10 @@ class SpiderFW(StochasticFrankWolfe, Sampling):
 
     name = "spider-fw"
     summary = "Frank-Wolfe with SPIDER gradients"
-    source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums"
+    source = (
+        "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums; Lan 2020, section 7.4, "
+        "for draws by the L_i"
+    )
     cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES

@@ -43,7 +43,7 @@ from pfbench.verification.instruments.draws import branches
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.stating.separation import separation
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
-from pfbench.verification.units import SQUARE, VALUE, formula
+from pfbench.verification.units import LENGTH, NUMBER, SQUARE, VALUE, formula
 
 BY_SMOOTHNESS = {"sampling": "importance"}
 
@@ -104,7 +104,7 @@ LAW = Claim(
     assumptions=("L = L_mean",),
     schedule="explicit",
     takes=(0.2, 0.2),
-    formulas=(formula(variance, SQUARE, moved=(0, 1)),),
+    formulas=(formula(variance, SQUARE, moved=LENGTH, batch=NUMBER),),
 )
 
 # --- sliding --------------------------------------------------------------------------------------
