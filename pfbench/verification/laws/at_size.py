@@ -244,7 +244,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         "draws": float(sum(map(len, seen.batches))),
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
-        found = seen.iterations[drawn.batch], drawn.what
+        found = seen.iterations[drawn.batch], drawn.what + seen.evened
     for what, choices, chances in seen.choices():
         before = [step for step in choices if found is None or step[0] <= found[0]]
         if before:
@@ -298,6 +298,8 @@ class _Seen:
         Where an inner loop first went on longer than it must; empty if nowhere.
     short
         Whether the run is so short that a step is compared relative to its length.
+    evened
+        What is to be said of draws by chances of their own; empty if they are uniform.
     """
 
     problem: Waves
@@ -312,6 +314,7 @@ class _Seen:
     ratio: float = 0.0
     more: str = ""
     short: bool = False
+    evened: str = ""
     _heads: int = 0
     _least: float = 0.0
 
@@ -380,7 +383,9 @@ class _Seen:
         again = [recomputed(self.problem, formed, batch) for batch in batches]
         batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
         if formed.replace:
-            self._drew(t, batch if formed.chances is None else evened(batch, formed.chances, t))
+            if formed.chances is not None:
+                batch, self.evened = evened(batch, formed.chances, t), ", once its chance is evened"
+            self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
         return self._compared(one, again)
