@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.checking import Checked, _fresh, check
+from pfbench.receipts.again import Checked, How
+from pfbench.receipts.checking import _fresh, check
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import summary
 from pfbench.receipts.redone import alone, anew
@@ -33,7 +34,7 @@ def checked(tmp_path, monkeypatch):
     def of(path):
         about, rows, inside = content(path)
         (tmp_path / "lazy_descent.py").write_bytes(inside["code/lazy_descent.py"])
-        return check(about, rows, ThisProcess(), random.Random(1), same=True, seconds=60.0)
+        return check(about, rows, How(ThisProcess(), random.Random(1), True, 60.0))
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
