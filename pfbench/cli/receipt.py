@@ -244,8 +244,8 @@ def _checked(
 
     about, engine = archive.about, LocalProcesses(slots)
     differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
-    for name, how in differ.items():
-        printing.complain(f"{name}: {how}.")
+    for name, what in differ.items():
+        printing.complain(f"{name}: {what}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
     how = How(engine, rng, not differ, seconds)
     with unpacked(archive) as content:
