@@ -5,6 +5,9 @@ that it exceeds 1/level anywhere with a chance of at most the level (Ville), how
 looked at. It bets on what it saw: on bins by their frequencies so far (Dirichlet, Krichevsky and
 Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
 for each batch alone, so that what is late or rare is not outweighed by what was right before.
+
+Beside them batches are looked up among all earlier ones: several in a row come again with a chance
+that is bounded for all places together.
 """
 
 from collections.abc import Sequence
@@ -26,7 +29,7 @@ _STARTS = 8
 _LEAST = -1e6
 """Stands for the logarithm of 0."""
 
-_TESTS = 10
+_TESTS = 11
 """Those of indices, that of coins, and that of points from which a run goes on."""
 
 
@@ -94,7 +97,39 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
         if over.size and (found is None or batch_of[over[0]] < found.batch):
             found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
+    again, p_value = _come_again(batches, n)
+    if again is not None:
+        least = min(least, p_value)
+        if found is None or again < found.batch:
+            found = Suspect("its batches are those of before", again, p_value)
     return found, least
+
+
+def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
+    """Return the last of the first batches in a row that came before in a row, and its p-value.
+
+    Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
+    times the product of c_i!), the c_i as equal as can be; so some w in a row come again anywhere
+    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is seeded
+    anew, and indices that are walked through a second time, show so however late they do.
+    """
+    T, sizes = len(batches), np.array([len(one) for one in batches])
+    each, rest = sizes // n, sizes % n
+    logs = gammaln(sizes + 1.0) - sizes * np.log(n)
+    logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
+    pairs, most = np.log(max(1.0, T * T / 2.0) * _TESTS), float(logs.max())
+    if most >= 0.0:  # a single component
+        return None, 1.0
+    w = int(np.ceil((pairs - np.log(LEVEL)) / -most))
+    names = dict[bytes, int]()
+    drawn = np.array([names.setdefault(np.sort(one).tobytes(), len(names)) for one in batches])
+    seen = set[bytes]()
+    for t in range(T - w + 1):
+        key = drawn[t : t + w].tobytes()
+        if key in seen:
+            return t + w - 1, float(np.exp(pairs + w * most))
+        seen.add(key)
+    return None, 1.0
 
 
 def suspected_choices(
