@@ -29,7 +29,12 @@ _STARTS = 8
 _LEAST = -1e6
 """Stands for the logarithm of 0."""
 
-_TESTS = 11
+_PARTS = 32
+"""Parts of a run that are looked at by themselves, in `_FEW` bins."""
+
+_FEW = 4
+
+_TESTS = 12
 """Those of indices, that of coins, and that of points from which a run goes on."""
 
 
@@ -71,6 +76,9 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     window = np.arange(len(drawn)) - max(1, n // 10)
     begun = np.concatenate([[0], ends[:-1]])[batch_of]
     bins, bits, shares = _binned(drawn, n), drawn % _BINS, _shares(n)
+    part_of = batch_of * _PARTS // len(batches)
+    ended = (batch_of + 1) * _PARTS // len(batches) > part_of
+    by_part = _alone(_marginal(_binned(drawn, n, _FEW), part_of, _shares(n, _FEW)))
     earlier = _repeats(drawn, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
     again = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
@@ -80,6 +88,7 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     tests = (
         (everywhere, _evidence(_bets(bins, shares))),
         (everywhere, _alone(_marginal(bins, batch_of, shares))[batch_of]),
+        (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
         (last_bits, _evidence(_bets(bits, _residues(n)))),
         (last_bits, _alone(_marginal(bits, batch_of, _residues(n)))[batch_of]),
         (
@@ -146,13 +155,13 @@ def suspected_choices(
     return (Suspect(what, int(over[0]), p_value) if over.size else None), p_value
 
 
-def _binned(values: Integers, n: int) -> Integers:
-    return values * min(_BINS, n) // n
+def _binned(values: Integers, n: int, bins: int = _BINS) -> Integers:
+    return values * min(bins, n) // n
 
 
-def _shares(n: int) -> Floats:
+def _shares(n: int, bins: int = _BINS) -> Floats:
     """Return the chance of each bin, exactly: some have one component more."""
-    return np.bincount(_binned(np.arange(n), n), minlength=min(_BINS, n)) / n
+    return np.bincount(_binned(np.arange(n), n, bins), minlength=min(bins, n)) / n
 
 
 def _residues(n: int) -> Floats:

@@ -74,6 +74,10 @@ FAULTS = {
     ),
     "a block of 32 in a row": (lambda rng, t: (rng.integers(N) + np.arange(B)) % N, 1),
     "none repeats in a batch": (lambda rng, t: rng.choice(N, B, replace=False), 800),
+    "toward the first in one epoch of ten": (
+        lambda rng, t: np.array(rng.random(B) ** (1.6 if t // 67 % 10 == 9 else 1.0) * N, int),
+        690,
+    ),
     "not the last twentieth": (lambda rng, t: rng.integers(N - N // 20, size=B), 150),
 }
 
