@@ -9,14 +9,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.followed import Step
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.method import (
-    Method,
-    Setting,
-    Told,
-    check_length,
-    runnable,
-    told_of,
-)
+from pfbench.verification.laws.method import Method, Setting, Told, check_length, runnable, told_of
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
