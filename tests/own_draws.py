@@ -61,7 +61,7 @@ class Lengths(Step):
         return ask.gradient(x)
 
     def run(self, ask, x, rng):
-        left = 0
+        left, before = 0, x
         for t in range(self.iterations):
             if left == 0:
                 g, left = self.full(ask, x), int(rng.geometric(self.chance(t)))

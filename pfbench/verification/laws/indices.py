@@ -119,8 +119,8 @@ def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
     times the product of c_i!), the c_i as equal as can be; so some w in a row come again anywhere
-    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is seeded
-    anew, and indices that are walked through a second time, show so however late they do.
+    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is
+    seeded anew, and indices that are walked through twice, show so however late they do.
     """
     T, sizes = len(batches), np.array([len(one) for one in batches])
     each, rest = sizes // n, sizes % n

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from judging import judge
-from own_draws import FullByBatch, Lengths, NeverZero, Once, SeededAnew, OftenLate
+from own_draws import FullByBatch, Lengths, NeverZero, OftenLate, Once, SeededAnew
 
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification import Subject
