@@ -106,11 +106,11 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
         if over.size and (found is None or batch_of[over[0]] < found.batch):
             found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
-    again, p_value = _come_again(batches, n)
-    if again is not None:
+    second, p_value = _come_again(batches, n)
+    if second is not None:
         least = min(least, p_value)
-        if found is None or again < found.batch:
-            found = Suspect("its batches are those of before", again, p_value)
+        if found is None or second < found.batch:
+            found = Suspect("its batches are those of before", second, p_value)
     return found, least
 
 
