@@ -191,7 +191,7 @@ class Indefinite(FiniteSum):
     def component_smoothness(self) -> Floats:
         """Return L_i, the largest |eigenvalue| of A + t_i I, shape (n,)."""
         eigenvalues = np.linalg.eigvalsh(self.A)
-        return np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t)
+        return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""

@@ -546,7 +546,7 @@ def evened(batch: Integers, chances: Floats, seed: int) -> Integers:
     ends = np.cumsum(chances)
     points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
     n = len(chances)
-    return np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1)
+    return np.asarray(np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1))
 
 
 def _in_full(problem: Waves, formed: Formed) -> Floats:
