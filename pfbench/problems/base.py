@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.passing import passed_on
+from pfbench.base.passing import PassedOn
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
@@ -173,6 +173,11 @@ class FiniteSum(ABC):
             found |= dict.fromkeys(("batch", "difference", "table"), reason)
         if not self._states("hessian"):
             found["hessian"] = "it states no Hessians"
+        if not self._states("component_smoothness"):
+            found["component_smoothness"] = (
+                "it states no L_i, the smoothness of each component, by which sampling=importance "
+                "draws"
+            )
         return found
 
     def _states(self, verb: str) -> bool:
@@ -242,6 +247,13 @@ class FiniteSum(ABC):
         """Return a table with every component gradient at x."""
         return GradientTable(self, x)
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i for each component, shape (n,); refused, as it does not follow from the rest.
+
+        The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
+        """
+        raise Refused(f"{self.name} states no L_i, the smoothness of each component.")
+
     # --- the set ----------------------------------------------------------------------------------
 
     def lo(self, g: Any) -> Point:
@@ -268,12 +280,27 @@ class FiniteSum(ABC):
 class Around(FiniteSum):
     """Another problem, `inner`, but for what a subclass says."""
 
-    inner: Any
-    n, set, shape, properties, best_known, start, constants, measures, value, gradient = passed_on(
-        "inner",
-        *("n", "set", "shape", "properties", "best_known"),
-        *("start", "constants", "measures", "value", "gradient"),
-    )
+    inner: FiniteSum
+    n = PassedOn[int]("inner")
+    set = PassedOn[FeasibleSet]("inner")
+    shape = PassedOn[tuple[int, ...]]("inner")
+    properties = PassedOn[frozenset[str]]("inner")
+    best_known = PassedOn[tuple[float, str] | None]("inner")
+    start = PassedOn[Callable[[], Any]]("inner")
+    measures = PassedOn[Callable[[], Mapping[str, Measure]]]("inner")
+    component_smoothness = PassedOn[Callable[[], Floats]]("inner")
+
+    def constants(self, start: Any) -> Constants:
+        """See `FiniteSum.constants`."""
+        return self.inner.constants(start)
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return self.inner.value(x)
+
+    def gradient(self, x: Any) -> Gradient:
+        """Return the gradient at x."""
+        return self.inner.gradient(x)
 
 
 def point_of(x: Any, shape: tuple[int, ...]) -> Floats:
@@ -347,6 +374,7 @@ class Opened:
         self.gradient, self.value, self.prox = problem.gradient, problem.value, problem.prox
         self.batch, self.difference = problem.batch, problem.difference
         self.hessian, self.table = problem.hessian, problem.table
+        self.component_smoothness = problem.component_smoothness
         self.lo = lo
 
 

@@ -32,7 +32,8 @@ STEP: Unit = (-1, 2)
 
 CONSTANTS: Mapping[str, Unit] = MappingProxyType(
     {
-        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_norm", "ell", "sigma_hat"), CURVATURE),
+        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_mean", "L_norm"), CURVATURE),
+        **dict.fromkeys(("ell", "sigma_hat"), CURVATURE),
         **dict.fromkeys(("L2", "L2_ms"), (1, -3)),
         **dict.fromkeys(("D", "M", "rho"), LENGTH),
         **dict.fromkeys(("delta", "delta0", "Delta", "h0", "C"), VALUE),
@@ -53,27 +54,6 @@ QUANTITIES: Mapping[str, Unit] = MappingProxyType(
     }
 )
 """The units of what is measured."""
-
-PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("iterations", "batch", "period", "snapshot", "restarts", "subepochs"), (NUMBER,)
-        ),
-        **dict.fromkeys(("refresh", "alpha", "beta", "table_weight", "offset"), (NUMBER,)),
-        "delay": (NUMBER,),
-        "floor": (SQUARE,),
-        "diameter": (LENGTH,),
-        "step": (STEP, NUMBER, LENGTH),
-        "lam": (STEP, NUMBER),
-        "smoothness": (CURVATURE,),
-        "sigma": (CURVATURE,),
-        "curvature": (CURVATURE, VALUE),
-        "delta": (VALUE,),
-        "tolerance": (VALUE, SQUARE, GRADIENT),
-        "epsilon": (VALUE, SQUARE, GRADIENT),
-    }
-)
-"""The units that a method's parameter may have, by the name that all methods share."""
 
 _WHOLE = frozenset({*"nNKTtkijpqbmSE"})
 """Names of whole numbers in formulas."""

@@ -27,6 +27,7 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.compiled import compiled
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.parameters import SHORT
 
 _ACCURACY = 1e-9
 """Relative difference of numbers that rounding explains."""
@@ -42,30 +43,6 @@ _MOST_SEQUENCES = 3000
 
 _BUDGET = Budget(sfo=20_000, lo=2_000, po=2_000, fv=20_000)
 """What a run may spend; the right ones spend far less."""
-
-_USUAL: Mapping[str, Any] = {
-    "iterations": 7,
-    "batch": 3,
-    "period": 3,
-    "step": 0.3,
-    "snapshot": 7,
-    "smoothness": 1.5,
-    "curvature": 1.5,
-    "restarts": 2,
-    "subepochs": 2,
-    "refresh": 0.3,
-    "table_weight": 0.3,
-    "delay": 4,
-    "tolerance": 0.05,
-    "diameter": 2.0,
-    "alpha": 0.3,
-    "floor": 0.5,
-    "beta": 0.7,
-    "lam": 0.3,
-    "delta": 1.0,
-    "sigma": 0.7,
-}
-"""What a parameter is set to that has no default, by the names that all methods share."""
 
 _ALWAYS = frozenset({"iterations", "batch", "period"})
 """Parameters that are set though they have a default, where a method has them."""
@@ -95,6 +72,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"tolerance": 1e-3},
     {"smoothness": 0.2},
     {"lam": 0.05},
+    {"sampling": "importance"},
     {"step": "open-loop"},
     {"step": "adaptive", "curvature": 2.0},
     {"step": "line-search", "curvature": 2.0},
@@ -114,21 +92,22 @@ _GIVEN: tuple[Mapping[str, Any], ...] = (
     {"step": "backtracking", "smoothness": 9.0},
     {"curvature": 0.4},
     {"sigma": 0.3},
+    {"sampling": "importance"},
 )
 """What is given to a schedule beside the accuracy."""
 
 _CONSTANTS = (
     Constants(
         n=1000, D=2.0, L_f=1.0, L_ms=1.5, L_max=3.0, L2_ms=0.7, sigma2=0.9, delta=0.8, M=1.2,
-        sigma_hat=0.05, ell=0.3,
+        sigma_hat=0.05, ell=0.3, L_mean=1.2,
     ),
     Constants(
         n=19, D=0.7, L_f=2.0, L_ms=2.5, L_max=4.0, L2_ms=2.0, sigma2=30.0, delta=11.0, M=0.5,
-        sigma_hat=0.4, ell=0.0,
+        sigma_hat=0.4, ell=0.0, L_mean=2.2,
     ),
     Constants(
         n=10**6, D=30.0, L_f=0.3, L_ms=0.4, L_max=0.9, L2_ms=0.01, sigma2=1e-3, delta=0.01, M=19.0,
-        sigma_hat=0.2, ell=5.0,
+        sigma_hat=0.2, ell=5.0, L_mean=0.35,
     ),
 )  # fmt: skip
 
@@ -236,7 +215,7 @@ def _settings(right: Any) -> tuple[Mapping[str, Any], ...]:
         return ({},)
     known = inspect.signature(right).parameters
     needed = {n for n, p in known.items() if p.default is p.empty} | (_ALWAYS & set(known))
-    usual = {name: value for name, value in _USUAL.items() if name in needed}
+    usual = {name: value for name, value in SHORT.items() if name in needed}
     found = [usual]
     for change in _VARIED:
         if set(change) <= set(known) and _can_be_made(right, {**usual, **change}):
