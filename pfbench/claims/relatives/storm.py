@@ -97,7 +97,7 @@ def drawn(trial: Trial) -> Evidence:
     """Decide that the output is drawn uniformly where nothing is said of it."""
     (slope,) = trial.claim.instances
     found = trial.draws_uniformly(slope(), alpha=0.8, floor=2.0)
-    return Evidence(found, {}, trial.pick(100, 400))
+    return Evidence(found, {"outside": 0.0}, trial.pick(100, 400))
 
 
 OUTPUT = Claim(
