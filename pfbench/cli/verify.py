@@ -19,7 +19,7 @@ from pfbench.cli.known import soon_verified
 from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
-from pfbench.cli.receipt import check_receipt, make_receipt
+from pfbench.cli.receipt import check_receipt, make_receipt, unseen
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import READABLE, columns, heading, show
 from pfbench.cli.units import of_claims, say_first, show_units
@@ -278,12 +278,8 @@ def _tell(
             Text(in_words(done.summary)),
             most=READABLE,
         )
-    for one in found:
-        if one.lost:
-            printing.complain(f"erratum {one.erratum.name} could not be examined: {one.lost}.")
-    gone = [one.erratum.name for one in found if not one.shown and not one.lost]
-    if gone:
-        printing.complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
+    for text in unseen(found):
+        printing.complain(text)
     tests = done.tests + sum(one.tests for one in tried)
     if tests > MOST_TESTS:
         printing.complain(f"{tests} tests share a level that is split over {MOST_TESTS}.")

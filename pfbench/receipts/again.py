@@ -3,9 +3,13 @@
 import inspect
 import math
 import multiprocessing
+import os
+import random
+import re
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -28,8 +32,15 @@ LEVEL = 1e-4
 """The chance that the runs of an honest receipt are told from those of new seeds, all tests
 together."""
 
+AT_ONCE = 5
+"""Runs that are made in one task."""
+
 STEPS = 20
 """Steps of a run that is made with its method in a process of its own."""
+
+
+_CHOICE = "OPENBLAS_CORETYPE"
+_KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 
 
 @dataclass
@@ -99,6 +110,71 @@ class Checked:
 
 
 @dataclass(frozen=True)
+class How:
+    """How a receipt is put to the test.
+
+    Attributes
+    ----------
+    engine
+        Where the code of its author is run; its modules must be at hand.
+    rng
+        Draws what is made again first, and the new seeds.
+    same
+        Whether versions and machine are those of its author: then bits must agree.
+    seconds
+        The time.
+    """
+
+    engine: Engine
+    rng: random.Random
+    same: bool
+    seconds: float
+
+    def task(self, function: Callable[..., Any], *given: Any) -> Task:
+        """Return a call of a function, in which no name of pfbench may change."""
+        return Task(untouched, (function, *given), self.seconds)
+
+    def mixed(self, what: Sequence[Any], most: int = 10**9) -> list[Any]:
+        """Return all of it, or so many, in an order that is drawn."""
+        return self.rng.sample(what, min(most, len(what)))
+
+
+@contextmanager
+def kernels_of(there: str, here: str) -> Iterator[str]:
+    """Let processes that are started inside take the kernels of OpenBLAS that an author had.
+
+    Rounding grows in a run that is not stable: by other kernels a measure can come out otherwise by
+    more than `TOLERANCE`.
+
+    Parameters
+    ----------
+    there, here
+        What his environment says of BLAS, and ours.
+
+    Yields
+    ------
+    str
+        The kernels; empty if they are not taken: both have the same, they are not OpenBLAS's of one
+        name, this processor cannot compute with them, or they are chosen already.
+    """
+    named = set(_KERNELS.findall(there)) if there != here and _CHOICE not in os.environ else set()
+    chosen = {_CHOICE: named.pop()} if len(named) == 1 else {}
+    trial = [
+        sys.executable,
+        "-c",
+        "import numpy, scipy.linalg as s; s.qr(numpy.eye(99) @ numpy.eye(99))",
+    ]
+    if chosen and subprocess.run(trial, env=os.environ | chosen, capture_output=True).returncode:
+        chosen = {}
+    os.environ.update(chosen)
+    try:
+        yield chosen.get(_CHOICE, "")
+    finally:
+        for name in chosen:
+            del os.environ[name]
+
+
+@dataclass(frozen=True)
 class Asked:
     """A task, what its outcome is given to, and what it is about; without it nothing is checked."""
 
@@ -108,11 +184,11 @@ class Asked:
     needed: bool = True
 
 
-def answered(asked: Sequence[Asked], engine: Engine, found: Checked, seconds: float) -> None:
+def answered(asked: Sequence[Asked], how: How, found: Checked) -> None:
     """Do what is asked as far as the time suffices, and note what had to be done and was not."""
-    ends = monotonic() + seconds
+    ends = monotonic() + how.seconds
     reached = set()
-    with closing(engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
+    with closing(how.engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
         for result in results:
             reached.add(result.index)
             _take(asked[result.index], result, found)

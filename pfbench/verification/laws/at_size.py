@@ -244,7 +244,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         "draws": float(sum(map(len, seen.batches))),
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
-        found = seen.iterations[drawn.batch], drawn.what
+        found = seen.iterations[drawn.batch], drawn.what + seen.evened
     for what, choices, chances in seen.choices():
         before = [step for step in choices if found is None or step[0] <= found[0]]
         if before:
@@ -298,6 +298,8 @@ class _Seen:
         Where an inner loop first went on longer than it must; empty if nowhere.
     short
         Whether the run is so short that a step is compared relative to its length.
+    evened
+        What is to be said of draws by chances of their own; empty if they are uniform.
     """
 
     problem: Waves
@@ -312,10 +314,15 @@ class _Seen:
     ratio: float = 0.0
     more: str = ""
     short: bool = False
+    evened: str = ""
     _heads: int = 0
+    _spared: int = 0
+    _sfo: int = 0
     _least: float = 0.0
 
     def __post_init__(self) -> None:
+        # Which components of a batch came twice is not told where each is asked once.
+        self._again = np.random.default_rng(1)
         # Gradients below 1 are compared relative to those of the components, at the start.
         self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
 
@@ -345,6 +352,7 @@ class _Seen:
                 pick, self.points = place.pick
                 self.picks.append((t, pick))
             self._inner(t, one, place)
+            self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
             done = again | set(map(id, used))
             left = tuple(call for call in now if id(call) not in done)
@@ -363,14 +371,14 @@ class _Seen:
 
     def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
         """Return what is wrong with an estimate from one batch."""
-        if formed.refresh > 0.0 and one.coin is not None:
-            self.coins.append((t, one.coin))
-        if formed.batch is None or (formed.refresh > 0.0 and one.coin):
-            return self._compared(one, [_in_full(self.problem, formed)])
-        if formed.refresh > 0.0 and one.coin is None and not here:
-            return self._compared(one, [_in_full(self.problem, formed)])
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
-        size = formed.batch
+        size, fell = formed.batch, False
+        if formed.refresh > 0.0:
+            fell = self._in_full(one, len(drawn)) if one.coin is None else one.coin
+            self.coins.append((t, fell))
+        self._heads += fell
+        if size is None or fell:
+            return self._compared(one, [_in_full(self.problem, formed)])
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
@@ -380,10 +388,22 @@ class _Seen:
         again = [recomputed(self.problem, formed, batch) for batch in batches]
         batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
         if formed.replace:
+            if formed.chances is not None:
+                batch, self.evened = evened(batch, formed.chances, t), ", once its chance is evened"
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
         return self._compared(one, again)
+
+    def _in_full(self, one: Told, asked: int) -> bool:
+        """Return how a coin fell that is not told, from how many components were asked.
+
+        A batch of all of them is asked at two points, the full gradient at one.
+        """
+        n, size = self.problem.n, self.where.parameters["batch"]
+        if asked == size == n:
+            return one.counts.sfo - self._sfo == n
+        return asked in (0, n)
 
     def _of_table(
         self,
@@ -399,14 +419,20 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
-        if len(drawn) != size * (1 + pairs):
+        spared = size * (1 + pairs) - len(drawn)
+        splits = [(drawn[:size], drawn[size:]), (drawn[-size:], drawn[:-size])][: 1 + pairs]
+        if spared and pairs:  # what is stored once may be asked once
+            splits = [one for one in splits if 0 < len(one[1]) == len(np.unique(one[1])) < size]
+        if not splits or (spared and not pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
-        batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
-        again = [table.estimate(formed, batch) for batch in batches]
+        again = [table.estimate(formed, batch) for batch, _ in splits]
         first = int(np.argmin([np.abs(one.estimate - g).max() for g in again]))
-        for batch in (batches[first], *batches[:first], *batches[first + 1 :]):
-            self._drew(t, batch)
-        table.renew(formed.at, batches[1 - first] if pairs else drawn)
+        batch, stored = splits[first]
+        self._drew(t, batch)
+        if pairs:
+            self._spared += spared
+            self._drew(t, np.concatenate([stored, self._again.choice(stored, spared)]))
+        table.renew(formed.at, stored if pairs else batch)
         return self._compared(one, again)
 
     def _table(self, formed: Formed) -> "_Stored":
@@ -450,16 +476,19 @@ class _Seen:
         s = self.where.parameters
         if "iterations" not in s:
             return ""
-        self._heads += bool(told[t].coin)
-        following = min(t + 1, len(told) - 1)
-        heads = self._heads, self._heads + bool(following > t and told[following].coin)
-        so_far, ahead = (
+        following = min(t + 1, len(told) - 1, s["iterations"] - 1)
+        coin = told[following].coin
+        falls = {False, "refresh" in s} if coin is None and t < following else {bool(coin)}
+        found = told[t].counts
+        found = replace(found, sfo=found.sfo + self._spared)
+        so_far, *ahead = (
             self.method.counts({**s, "iterations": done + 1, "heads": fell}, self.problem.n)
-            for done, fell in zip((t, min(following, s["iterations"] - 1)), heads, strict=True)
+            for done, fell in ((t, self._heads), *((following, self._heads + f) for f in falls))
         )
-        if any(between(told[t].counts, *span) for span in zip(so_far, ahead, strict=True)):
+        spans = (span for most in ahead for span in zip(so_far, most, strict=True))
+        if any(between(found, *span) for span in spans):
             return ""
-        return wrong(told[t].counts, so_far[0]).rstrip(".")
+        return wrong(found, so_far[0]).rstrip(".")
 
     def _inner(self, t: int, one: Told, place: Place) -> None:
         if place.minimisations is not None and one.made > place.minimisations:
@@ -495,14 +524,29 @@ class _Stored:
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
     """Return the estimate of a batch that was drawn."""
-    d = problem.components(formed.at, batch).mean(axis=0)
+    weights = np.full(len(batch), 1.0 / len(batch))
+    if formed.chances is not None:
+        weights = weights / (problem.n * formed.chances[batch])
+    d = weights @ problem.components(formed.at, batch)
     if formed.against is not None:
-        d = d - formed.kept * problem.components(formed.against, batch).mean(axis=0)
+        d = d - formed.kept * (weights @ problem.components(formed.against, batch))
         if formed.hessians is not None:
             H = problem.hessian(formed.hessians)
             between = formed.at, formed.against
             d = d + H.product(*between) - H.batch(batch, *between)
     return np.asarray(formed.known + formed.weight * d)
+
+
+def evened(batch: Integers, chances: Floats, seed: int) -> Integers:
+    """Return indices that are uniform, and independent, if those drawn have their chances.
+
+    Each component has a part of [0, 1) as long as its chance: a uniform point of the part of what
+    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    """
+    ends = np.cumsum(chances)
+    points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
+    n = len(chances)
+    return np.asarray(np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1))
 
 
 def _in_full(problem: Waves, formed: Formed) -> Floats:

@@ -50,14 +50,15 @@ class Formed:
 
     It is ``known`` plus `weight` times the mean over a batch of d_i = grad f_i(at) - kept grad
     f_i(against); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
-    against) is known. With the chance `refresh` it is the full gradient instead.
+    against) is known. With the chance `refresh` it is the full gradient instead. Where a component
+    is drawn with a chance of its own, d_i is divided by n times that.
 
     Attributes
     ----------
     at
         Where the gradient is estimated.
     batch
-        Size of the batch, drawn uniformly; None for all components.
+        Size of the batch; None for all components.
     against
         The point of the difference; None for none.
     known
@@ -72,6 +73,8 @@ class Formed:
         The two factors; 1 but of momentum.
     refresh
         The chance of a coin; 0 where none is flipped.
+    chances
+        With what chance each component is drawn, shape (n,); None for uniformly.
     """
 
     at: Floats
@@ -84,6 +87,7 @@ class Formed:
     weight: float = 1.0
     kept: float = 1.0
     refresh: float = 0.0
+    chances: Floats | None = None
 
     def mean(self, problem: Waves) -> Floats:
         """Return its mean, given the past."""
@@ -106,7 +110,9 @@ class Formed:
             d = d - self.kept * problem.components(self.against)
             if self.hessians is not None:
                 d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
-        variance = self.weight**2 * float(np.var(d, axis=0).sum()) / self.batch
+        q = np.full(problem.n, 1.0 / problem.n) if self.chances is None else self.chances
+        off = d / (problem.n * q)[:, None] - d.mean(axis=0)
+        variance = self.weight**2 * float(q @ (off**2).sum(axis=1)) / self.batch
         if not self.replace:
             variance *= (problem.n - self.batch) / max(1, problem.n - 1)
         if self.refresh == 0.0:
@@ -355,11 +361,6 @@ def told_of(step: Step) -> Told:
     return Told(x, copies[0], np.array(estimate), copies[1], step.counts(), made, coin)
 
 
-def with_heads(parameters: Parameters, coins: Sequence[bool | None]) -> Parameters:
-    """Return parameters with how many of some coins fell heads, as `Method.counts` takes them."""
-    return {**parameters, "heads": coins.count(True)}
-
-
 def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence[Counts]) -> None:
     """Refuse a run of another number of steps, on n components; it had spent so much after each.
 
@@ -375,7 +376,7 @@ def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence
         return
     words = f"it makes {len(spent)} steps, not {wanted}"
     if spent and wanted is not None and len(spent) < wanted:
-        last, accepted = spent[-1], method.counts(with_heads(parameters, ()), n)
+        last, accepted = spent[-1], method.counts({**parameters, "heads": 0}, n)
         if any((last.sfo, last.lo) == (one.sfo, one.lo) for one in accepted):
             raise Untestable(f"{words}, for all calls that these cost: yield a state after each")
     raise Broken(words)
