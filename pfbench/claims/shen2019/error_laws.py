@@ -235,10 +235,7 @@ MUTANTS = (
         SPIDERG,
         "spiderg-one-batch",
         "Draws one batch for all epochs.",
-        {
-            "iterations = count()": "iterations, kept = count(), {}",
-            "self.draw(ask, rng)": "planted.once(kept, lambda: self.draw(ask, rng))",
-        },
+        {"partial(self._change, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
         LAW["spiderg"],
     ),
     Mutant.edited(

@@ -195,7 +195,7 @@ MUTANTS = (
         SPIDERG,
         "spiderg-divided-by-n",
         "Divides the summed difference by n instead of S.",
-        {"ask.difference(": "self.batch / ask.n * ask.difference("},
+        {"= change(": "= self.batch / ask.n * change("},
         UNBIASED["spiderg"],
     ),
     Mutant.edited(

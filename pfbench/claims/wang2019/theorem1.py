@@ -60,14 +60,11 @@ MUTANTS = (
     _estimate(
         "spiderboost-divided-by-n",
         "Divides the summed difference by n instead of S.",
-        {"ask.difference(": "self.batch / ask.n * ask.difference("},
+        {"= change(": "= self.batch / ask.n * change("},
         THM1,
     ),
     _estimate(
-        "spiderboost-wrong-sign",
-        "Subtracts the difference.",
-        {"g = ask.difference(": "g = -ask.difference("},
-        THM1,
+        "spiderboost-wrong-sign", "Subtracts the difference.", {"= change(": "= -change("}, THM1
     ),
     _estimate(
         "spiderboost-from-snapshot",
@@ -100,10 +97,7 @@ MUTANTS = (
     _estimate(
         "spiderboost-batch-again",
         "Takes its first batch again and again.",
-        {
-            "iterations = count()": "iterations, kept = count(), {}",
-            "self.draw(ask, rng)": "planted.once(kept, lambda: self.draw(ask, rng))",
-        },
+        {"partial(self._change, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
         THM1,
     ),
     _estimate(
