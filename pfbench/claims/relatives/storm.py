@@ -103,7 +103,7 @@ def drawn(trial: Trial) -> Evidence:
 OUTPUT = Claim(
     name="relatives-output-storm",
     source="Cutkosky, Orabona 2019, theorem 1, as a formal development quotes it",
-    kind="law",
+    kind="identity",
     statement="where nothing is said of it the output is drawn uniformly among x_0 .. x_{T-1}, of "
     "which the theorem is",
     check=drawn,
