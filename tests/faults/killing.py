@@ -230,13 +230,13 @@ def kill_dask_worker(folder, rng, times):
         hits = 0
         for number in sorted(rng.sample(range(RUNS - 4), times)):
             if sweep.reach(number):
-                workers = [
-                    child
-                    for child in nannies.children()
-                    if "multiproc" in " ".join(child.cmdline())
-                ]
-                if workers:
-                    with suppress(psutil.NoSuchProcess):
+                with suppress(psutil.NoSuchProcess):  # one may be ending by itself
+                    workers = [
+                        child
+                        for child in nannies.children()
+                        if "multiproc" in " ".join(child.cmdline())
+                    ]
+                    if workers:
                         rng.choice(workers).kill()
                         hits += 1
         status, complaint = sweep.end()
