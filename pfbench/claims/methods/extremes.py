@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.verification import instance
-from pfbench.verification.instruments.waves import with_penalty
+from pfbench.verification.instruments.waves import on_ball, on_octahedron, with_penalty
 from pfbench.verification.laws import Method, Setting
 
 SMALL = (1, 2, 255, 256, 257)
@@ -77,6 +77,10 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
         fitting = all(isinstance(given.get(name), int | float) for name in changes)
         if fitting and not (method.length and "period" in changes):  # there it is the horizon
             yield Setting(first.problem.called(title), {**given, **changes})
+    if first.problem.build is on_ball and isinstance(given.get("step"), float):
+        # Steps end at a corner, and the next one may, too: then the method stands still.
+        corners = replace(first.problem, build=on_octahedron).called("corners")
+        yield Setting(corners, {**given, "step": 1.0})
     # A tolerance of 1/N is below what rounding leaves of a gap of 1e100: one that is given grows.
     tolerant = [one for one in method.followed if one.parameters.get("tolerance")]
     if first.problem.build is not with_penalty:

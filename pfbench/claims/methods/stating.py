@@ -73,6 +73,9 @@ _SECONDS = {
 SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.03})
 """Those of a run at the size of use; some 30 epochs are begun."""
 
+MANY = MappingProxyType({"iterations": 6000, "batch": 5, "period": 9, "refresh": 0.3})
+"""Those of a long run of few components and variables: hundreds of epochs and of coins are seen."""
+
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
 
@@ -160,7 +163,7 @@ def at_size(method: Method) -> Method:
     """Return a method that is followed at `SIZES`, too, unless it says how.
 
     Where a reference gradient may be that of a batch, one of 500 is followed, too; where a step or
-    a weight may be left to the method, which lets it fade, that form.
+    a weight may be left to the method, which lets it fade, that form; at last a run of many epochs.
     """
     first = method.followed[0]
     if method.sized or "iterations" not in first.parameters:
@@ -177,7 +180,28 @@ def at_size(method: Method) -> Method:
     }
     if fading:
         found += (sized(first.problem, **{**given, **fading}),)
-    return replace(method, sized=found)
+    return replace(method, sized=(*found, *many_epochs(method, fading)))
+
+
+def many_epochs(method: Method, fading: Parameters) -> Iterator[Setting]:
+    """Yield settings of few components and many epochs, one for each form; see `MANY`.
+
+    A form is what no number says.
+    """
+    forms = dict[frozenset[tuple[str, Any]], Setting]()
+    for one in method.followed:
+        form = {k: v for k, v in one.parameters.items() if k == "option" or isinstance(v, str)}
+        forms.setdefault(frozenset(form.items()), one)
+    for one in forms.values():
+        known = {k: v for k, v in MANY.items() if k in one.parameters}
+        yield Setting(few(one.problem), {**one.parameters, **known, **fading})
+
+
+def few(problem: Instance) -> Instance:
+    """Return a problem with few components and variables; a ball has corners, as steps may end."""
+    build = on_octahedron if problem.build is on_ball else problem.build
+    made = replace(instance(problem, n=300, d=10, rare=30), build=build)
+    return made.called(f"{build.__name__} n=300 d=10")
 
 
 def at_length(method: Method) -> Method:

@@ -117,7 +117,8 @@ def drawn_by(seed: int, one: Setting) -> Setting:
         return one
     rng, problem, given = np.random.default_rng(seed), one.problem, dict(one.parameters)
     was = problem.parameters["n"]
-    n, d = round(was * rng.uniform(0.8, 1.25)), 2 * int(rng.integers(40, 61))
+    n, wide = round(was * rng.uniform(0.8, 1.25)), int(problem.parameters["d"]) // 10
+    d = 2 * int(rng.integers(4 * wide, 6 * wide + 1))
     for name, (low, high) in _DRAWN.items():
         factor = rng.uniform(low, high)
         if name in given:
@@ -254,7 +255,10 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
     if found is not None:
         words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
-    check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    try:
+        check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    except Broken as error:
+        raise type(error)(f"{where}: {error} ({trial.place})") from error
     if p_value <= _DOUBTFUL:
         return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
     if seen.more:
@@ -335,7 +339,11 @@ class _Seen:
             here = [call for call in calls if near(call.points[0], formed.at)]
             again = _asked_again(here, formed)
             here = [call for call in here if id(call) not in again]
-            if formed.bounded:
+            elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
+            self.deviation = max(self.deviation, elsewhere)
+            if elsewhere > ROUNDING:
+                found = f"its estimate is formed at a point that is off by {elsewhere:.3g}"
+            elif formed.bounded:
                 found = self._of_batch(t, one, formed, here)
             elif formed.refresh > 0.0:
                 raise Untestable(UNTOLD)

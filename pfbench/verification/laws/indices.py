@@ -34,6 +34,9 @@ _PARTS = 32
 
 _FEW = 4
 
+_MOST = 100_000
+"""Draws that are looked at."""
+
 _TESTS = 12
 """Those of indices, that of coins, and that of points from which a run goes on."""
 
@@ -70,8 +73,11 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         Number of components.
     """
     rng = np.random.default_rng(len(batches))
-    drawn = np.concatenate([rng.permutation(one) for one in batches])
-    ends = np.cumsum([len(one) for one in batches])
+    sizes = np.array([len(one) for one in batches])
+    # Some of many draws are looked at: a part of independent draws is independent, too.
+    most = sizes.max() if sizes.sum() <= _MOST else max(1, _MOST // len(batches))
+    drawn = np.concatenate([rng.permutation(one)[:most] for one in batches])
+    ends = np.cumsum(np.minimum(sizes, most))
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
     window = np.arange(len(drawn)) - max(1, n // 10)
     begun = np.concatenate([[0], ends[:-1]])[batch_of]
