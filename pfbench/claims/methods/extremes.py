@@ -22,6 +22,12 @@ LARGE = (65_535, 65_536, 65_537)
 MANY = 200_003
 """Where two thirds of the indices need one: draws tell whether they have it."""
 
+WIDE = 1026
+"""Variables, where a coordinate needs more than a byte."""
+
+LARGE_BATCH = 1009
+"""A batch of which somebody may ask in parts, among `2 * LARGE_BATCH` components."""
+
 HUGE = (1e100, 1e-100)
 """Factors of f, and of what grows with it."""
 
@@ -68,6 +74,10 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
     given, n = first.parameters, int(first.problem().n)
     for many in SMALL:
         yield _of_size(first, many)
+    yield Setting(instance(first.problem, d=WIDE).called(f"d={WIDE}"), given)
+    if "batch" in given:
+        one = _of_size(first, 2 * LARGE_BATCH)
+        yield Setting(one.problem, {**one.parameters, "batch": LARGE_BATCH, "iterations": 6})
     normed = first.problem().norm is not None  # whose map of 0 is any point of the ball
     for title, changed in _OF_PROBLEMS.items():
         if not (normed and title == "flat"):

@@ -76,6 +76,9 @@ SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refres
 MANY = MappingProxyType({"iterations": 6000, "batch": 5, "period": 9, "refresh": 0.3})
 """Those of a long run of few components and variables: hundreds of epochs and of coins are seen."""
 
+LONG = MappingProxyType({"iterations": 1300, "batch": 5, "period": 400})
+"""Epochs of more steps than a byte counts."""
+
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
 
@@ -186,15 +189,19 @@ def at_size(method: Method) -> Method:
 def many_epochs(method: Method, fading: Parameters) -> Iterator[Setting]:
     """Yield settings of few components and many epochs, one for each form; see `MANY`.
 
-    A form is what no number says.
+    A form is which parameters are given, and what no number says. Some epochs are long, too.
     """
     forms = dict[frozenset[tuple[str, Any]], Setting]()
     for one in method.followed:
-        form = {k: v for k, v in one.parameters.items() if k == "option" or isinstance(v, str)}
+        given = one.parameters.items()
+        form = {k: v if k == "option" or isinstance(v, str) else None for k, v in given}
         forms.setdefault(frozenset(form.items()), one)
     for one in forms.values():
         known = {k: v for k, v in MANY.items() if k in one.parameters}
         yield Setting(few(one.problem), {**one.parameters, **known, **fading})
+    if "period" in method.followed[0].parameters:
+        known = {k: v for k, v in LONG.items() if k in method.followed[0].parameters}
+        yield Setting(few(method.followed[0].problem), {**method.followed[0].parameters, **known})
 
 
 def few(problem: Instance) -> Instance:

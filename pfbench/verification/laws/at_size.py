@@ -215,6 +215,9 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
     return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
 
 
+_BENT = 2e-5
+"""A hundred roundings of a point, in parts of `ROUNDING`."""
+
 _STILL = 1e-4
 """A move that is compared like none: of steps shorter than that rounding is too large a part."""
 
@@ -320,12 +323,14 @@ class _Seen:
     _spared: int = 0
     _sfo: int = 0
     _least: float = 0.0
+    _most: float = 0.0
 
     def __post_init__(self) -> None:
         # Which components of a batch came twice is not told where each is asked once.
         self._again = np.random.default_rng(1)
         # Gradients below 1 are compared relative to those of the components, at the start.
-        self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
+        self._most = float(np.abs(self.problem.components(self.problem.start())).max())
+        self._least = min(1.0, self._most)
 
     def first_wrong(
         self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
@@ -383,11 +388,11 @@ class _Seen:
             self.coins.append((t, fell))
         self._heads += fell
         if size is None or fell:
-            return self._compared(one, [_in_full(self.problem, formed)])
+            return self._compared(one, formed, [_in_full(self.problem, formed)])
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
-            return self._compared(one, [replace(formed, refresh=0.0).mean(self.problem)])
+            return self._compared(one, formed, [replace(formed, refresh=0.0).mean(self.problem)])
         if not batches:
             return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
         again = [recomputed(self.problem, formed, batch) for batch in batches]
@@ -396,7 +401,7 @@ class _Seen:
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _in_full(self, one: Told, asked: int) -> bool:
         """Return how a coin fell that is not told, from how many components were asked.
@@ -436,7 +441,7 @@ class _Seen:
             self._spared += spared
             self._drew(t, np.concatenate([stored, self._again.choice(stored, spared)]))
         table.renew(formed.at, stored if pairs else batch)
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _table(self, formed: Formed) -> "_Stored":
         """Return the table as it is before the first estimate from it."""
@@ -451,8 +456,10 @@ class _Seen:
         self.batches.append(batch)
         self.iterations.append(t)
 
-    def _compared(self, one: Told, again: Sequence[Floats]) -> str:
-        off = min(apart(one.estimate, g, self._least) for g in again)
+    def _compared(self, one: Told, formed: Formed, again: Sequence[Floats]) -> str:
+        # Of a point far out rounding moves a gradient, by its bend times what it moves the point.
+        far = self._most * float(np.abs(formed.at).sum()) * _BENT
+        off = min(apart(one.estimate, g, max(self._least, far)) for g in again)
         self.deviation = max(self.deviation, off)
         if off <= ROUNDING:
             return ""
