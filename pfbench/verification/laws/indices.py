@@ -197,9 +197,9 @@ def suspected_choices(
 
 
 def _after(fell: Integers, chances: Floats) -> Floats:
-    """Return those of bets on a coin that know how many flips ago it last fell heads."""
+    """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
     flips = np.arange(len(fell))
-    newest = np.maximum.accumulate(np.where(fell == 1, flips, -1))
+    newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
     rows = np.zeros((_STARTS, len(fell)))
     for row, start in zip(rows, np.arange(_STARTS) * len(fell) // _STARTS, strict=True):
