@@ -58,7 +58,7 @@ def make_receipt(
     claims = selected(work.names, work.effort)
     say_first(claims, work)
     most = MOST_OF_RECEIPTS if faults is None else faults
-    found, wrong = _found(work, claims, most, longest)
+    found, told, wrong = _found(work, claims, most, longest)
     said = about(
         work.names[0],
         claims,
@@ -79,15 +79,15 @@ def make_receipt(
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
-    for text in wrong:
+    for text in told:
         printing.complain(text)
     printing.exit_if(wrong)
 
 
 def _found(
     work: "Work", claims: "Sequence[Claim]", most: int, longest: float | None
-) -> "tuple[Found, list[str]]":
-    """Return what is found of a theorem, and a sentence for each verdict of it that is wrong."""
+) -> "tuple[Found, list[str], bool]":
+    """Return what is found of a theorem, what does not hold in words, and whether that is wrong."""
     from pfbench.claims.catalogue import mutants_of, own_papers
     from pfbench.receipts.content import Found, worst_cases
     from pfbench.receipts.runs import cells, tried
@@ -135,8 +135,10 @@ def _found(
             every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
         },
     )
-    wrong = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in done.rows if one.wrong]
-    return found, [*wrong, *unseen(examined)]
+    doubtful = [one for one in done.rows if one.lost or one.verdict not in ("holds", "tight")]
+    told = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in doubtful]
+    errors = [*unseen(examined)]
+    return found, [*told, *errors], bool(errors) or any(one.wrong for one in doubtful)
 
 
 def unseen(examined: "Sequence[Finding]") -> "Iterator[str]":
@@ -236,19 +238,23 @@ def _checked(
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
     from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How
+    from pfbench.receipts.again import How, kernels_of
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
     from pfbench.runs.pack import at_hand, unpacked
 
     about, engine = archive.about, LocalProcesses(slots)
-    differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
+    there, here = about["environment"], engine.environment()
+    differ = {**other(about.get("lock", {})), **_elsewhere(there, here)}
     for name, what in differ.items():
         printing.complain(f"{name}: {what}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
     how = How(engine, rng, not differ, seconds)
-    with unpacked(archive) as content:
+    taken = kernels_of(there.get("blas", ""), here.get("blas", ""))
+    with unpacked(archive) as content, taken as kernels:
+        if kernels:
+            printing.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
         for name, why in content.take(beside).items():
             raise InputError(f"{name}, which is not in {path}, {why}.")
         for module in content.modules:
@@ -301,12 +307,11 @@ def _suite(name: str) -> "Suite | None":
     return Suite(here.read_text("utf-8"), shipped) if here and shipped else None
 
 
-def _elsewhere(about: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
-    there = about["environment"]
+def _elsewhere(there: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: f"{there.get(name, 'nothing')} there, {environment.get(name, 'nothing')} here"
-        for name in dict.fromkeys([*there, *environment])
-        if there.get(name) != environment.get(name)
+        name: f"{there.get(name, 'nothing')} there, {here.get(name, 'nothing')} here"
+        for name in dict.fromkeys([*there, *here])
+        if there.get(name) != here.get(name)
     }
 
 
