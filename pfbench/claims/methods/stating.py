@@ -226,9 +226,9 @@ def at_length(method: Method) -> Method:
         return method
     first = method.sized[0]
     problem = instance(first.problem, n=7, d=8, rare=0)
-    few = problem.called(f"{first.problem.name.split(' ')[0]} n=7 d=8")
+    seven = problem.called(f"{first.problem.name.split(' ')[0]} n=7 d=8")
     batch = {"batch": 3} if "batch" in first.parameters else {}
-    long = (Setting(few, {**first.parameters, **batch, "output": one}) for one in outputs if one)
+    long = (Setting(seven, {**first.parameters, **batch, "output": one}) for one in outputs if one)
     return replace(method, long=tuple(long))
 
 
