@@ -192,3 +192,21 @@ class DoublesToADepth(pf.Algorithm):
                 g = g + ask.difference(rng.integers(ask.n, size=min(size, 512)), x, before)
             before, x = x, pf.combine(x, ask.lo(g), self.step or 2.0 / (t + 2.0))
             yield State(x, before, g)
+
+
+class InTwo(FullByBatch):
+    """Asks two means for a difference, too."""
+
+    requires = frozenset({"batch", "prox"})
+
+    def run(self, ask, x, rng):
+        before = x
+        for t in range(self.iterations):
+            if t == 0 or rng.random() <= self.refresh:
+                g = self.full(ask, x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + ask.batch(S, x) - ask.batch(S, before)
+            before = x
+            x, state = self.moved(ask, x, g)
+            yield state

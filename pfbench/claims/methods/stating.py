@@ -73,7 +73,9 @@ _SECONDS = {
 SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.03})
 """Those of a run at the size of use; some 30 epochs are begun."""
 
-MANY = MappingProxyType({"iterations": 6000, "batch": 5, "period": 9, "refresh": 0.3})
+MANY = MappingProxyType(
+    {"iterations": 6000, "batch": 5, "period": 9, "refresh": 0.3, "snapshot": 60}
+)
 """Those of a long run of few components and variables: hundreds of epochs and of coins are seen."""
 
 LONG = MappingProxyType({"iterations": 1300, "batch": 5, "period": 400})

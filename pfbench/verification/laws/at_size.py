@@ -411,12 +411,12 @@ class _Seen:
     def _in_full(self, one: Told, asked: int) -> bool:
         """Return how a coin fell that is not told, from how many components were asked.
 
-        A batch of all of them is asked at two points, the full gradient at one.
+        The full gradient asks n, and a batch two for each component. Where these are as many, or
+        the next step is asked ahead, what was asked at the point tells.
         """
-        n, size = self.problem.n, self.where.parameters["batch"]
-        if asked == size == n:
-            return one.counts.sfo - self._sfo == n
-        return asked in (0, n)
+        n, spent = self.problem.n, one.counts.sfo - self._sfo
+        each = 2 * self.where.parameters["batch"]
+        return spent == n if n != each and spent in (n, each) else asked in (0, n)
 
     def _of_table(
         self,

@@ -156,25 +156,28 @@ def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]
     """Return the last of the first batches in a row that came before in a row, and its p-value.
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
-    times the product of c_i!), the c_i as equal as can be; so some w in a row come again anywhere
-    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is
-    seeded anew, and indices that are walked through twice, show so however late they do.
+    times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
+    of their q small come again anywhere among T batches with a chance of at most T^2/2 times that.
+    A stream that is seeded anew, and indices that are walked through twice, show so however late
+    they do.
     """
     T, sizes = len(batches), np.array([len(one) for one in batches])
     each, rest = sizes // n, sizes % n
     logs = gammaln(sizes + 1.0) - sizes * np.log(n)
     logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
-    pairs, most = np.log(max(1.0, T * T / 2.0) * _TESTS), float(logs.max())
-    if most >= 0.0:  # a single component
-        return None, 1.0
-    w = int(np.ceil((pairs - np.log(LEVEL)) / -most))
+    pairs = np.log(max(1.0, T * T / 2.0) * _TESTS)
+    sums = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, -logs))])
+    ends = np.searchsorted(sums, sums[:-1] + pairs - np.log(LEVEL))
     names = dict[bytes, int]()
     drawn = np.array([names.setdefault(np.sort(one).tobytes(), len(names)) for one in batches])
     seen = set[bytes]()
-    for t in range(T - w + 1):
-        key = drawn[t : t + w].tobytes()
+    for t, end in enumerate(ends):
+        if end > T:
+            break
+        key = drawn[t:end].tobytes()
         if key in seen:
-            return t + w - 1, float(np.exp(pairs + w * most))
+            most = float((sums[:-1] - sums[np.minimum(ends, T)])[ends <= T].max())
+            return int(end) - 1, float(np.exp(pairs + most))
         seen.add(key)
     return None, 1.0
 

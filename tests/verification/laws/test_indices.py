@@ -184,3 +184,12 @@ def test_the_chance_that_batches_come_again_is_bounded():
         found, p_value = indices._come_again(drawn, n)
         w = found - 300 + 1
         assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
+
+
+def test_a_large_batch_among_small_ones_is_found_by_itself():
+    rng = np.random.default_rng(8)
+    batches = [rng.integers(300, size=5 if t % 9 else 60) for t in range(600)]
+    batches[540] = rng.permutation(batches[531])
+    found, p_value = indices._come_again(batches, 300)
+    assert found == 540
+    assert p_value < 1e-9
