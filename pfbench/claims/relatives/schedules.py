@@ -17,9 +17,10 @@ import numpy as np
 
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.algorithms.loopless import ProxPAGE
-from pfbench.algorithms.loopless_frank_wolfe import StochasticFrankWolfe, StormFW
+from pfbench.algorithms.loopless_frank_wolfe import StormFW
 from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
-from pfbench.algorithms.loopless_frank_wolfe import PAGEFW, StochasticFrankWolfe
+from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.instances import BALL, BATCH, SPACE, N, gap, squared
 from pfbench.verification import Claim, Mutant
