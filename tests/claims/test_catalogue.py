@@ -26,6 +26,7 @@ from pfbench.claims.catalogue import (
 from pfbench.runs.storage.keys import is_ours, reachable
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
+from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
 from pfbench.verification.session import Verification
 
@@ -105,6 +106,15 @@ def test_every_paper_has_faults_that_name_its_claims():
         "ncgs-stochastic-one-sample",
         "ncgs-stochastic-two-batches",
     }
+
+
+@pytest.mark.parametrize(
+    "subject", [m.subject for m in MUTANTS.values() if isinstance(m.subject, Edited)]
+)
+def test_an_edit_stands_in_the_source_and_another_method_comes_of_it(subject):
+    found = subject.tested()
+    assert found is not subject.algorithm
+    assert found.name == subject.algorithm.name
 
 
 def test_no_text_cites_what_is_not_in_the_repository():

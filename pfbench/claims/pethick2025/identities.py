@@ -4,15 +4,13 @@ And how far both methods go. With one component nothing is drawn, so that method
 ways have the same iterates.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.norms import SCG, USCG, Muon, NormalisedSGD, Signum
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point
 from pfbench.claims.pethick2025.instances import exact, rotated, spectral, travel
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
@@ -209,32 +207,6 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class Nesterov(Muon):
-    """Muon with Nesterov's momentum on."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `Muon.run`, at g + beta M."""
-        M: Any = 0.0
-        for _ in range(self.iterations):
-            g = self.sampled(ask, x, rng)
-            M = self.beta * M + g
-            at, x = x, self.moved(x, ask.lo(g + self.beta * M))
-            yield State(x, at, (1.0 - self.beta) * M)
-
-
-class SignsOfEntries(Muon):
-    """Takes the signs of all entries for the polar factor."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `Muon.run`, by signs."""
-        M: Any = 0.0
-        for _ in range(self.iterations):
-            M = self.beta * M + self.sampled(ask, x, rng)
-            ask.lo(M)
-            at, x = x, self.moved(x, -np.sign(M))
-            yield State(x, at, (1.0 - self.beta) * M)
-
-
 class DecayAhead(USCG):
     """Decays the new point in place of the old one."""
 
@@ -272,8 +244,26 @@ class TwiceAsFar(USCG):
 
 
 MUTANTS = (
-    Mutant.of("muon-nesterov-on", Nesterov, MUON),
-    Mutant.of("muon-signs-of-entries", SignsOfEntries, MUON, DIAGONAL),
+    Mutant.edited(
+        Muon,
+        Muon.run,
+        "muon-nesterov-on",
+        "Muon with Nesterov's momentum on.",
+        {
+            "self.sampled(ask, x, rng)": "(g := self.sampled(ask, x, rng))",
+            "ask.lo(M)": "ask.lo(g + self.beta * M)",
+        },
+        MUON,
+    ),
+    Mutant.edited(
+        Muon,
+        Muon.run,
+        "muon-signs-of-entries",
+        "Takes the signs of all entries for the polar factor.",
+        {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
+        MUON,
+        DIAGONAL,
+    ),
     Mutant.of("uscg-decay-ahead", DecayAhead, DECAYS),
     Mutant.of("signum-gradient-begins", OneBegins, SIGNUM),
     Mutant.of("normalised-sgd-zero-begins", ZeroBegins, LENGTHS),
