@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import Decaying, Muon
+from pfbench.algorithms.norms import Muon
+from pfbench.base.state import Point
 from pfbench.problems.additive_noise import MatrixLeastSquares, noise_of
 from pfbench.problems.with_norm import Normed
 from pfbench.sets.named_norms import norm_ball
@@ -174,21 +175,24 @@ CLAIMS = (THEOREM,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
+
+class LongStep(Muon):
+    """Steps by 8 eta."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + 8 eta v."""
+        return super().moved(x, 8.0 * v)
+
+
+class ShortStep(Muon):
+    """Steps by eta/4."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (eta/4) v."""
+        return super().moved(x, 0.25 * v)
+
+
 MUTANTS = (
-    Mutant.edited(
-        Muon,
-        Decaying.moved,
-        "muon-long-step",
-        "Steps by 8 eta.",
-        {"+ self.step": "+ 8.0 * self.step"},
-        THEOREM,
-    ),
-    Mutant.edited(
-        Muon,
-        Decaying.moved,
-        "muon-short-step",
-        "Steps by eta/4.",
-        {"+ self.step": "+ 0.25 * self.step"},
-        THEOREM,
-    ),
+    Mutant.of("muon-long-step", LongStep, THEOREM),
+    Mutant.of("muon-short-step", ShortStep, THEOREM),
 )

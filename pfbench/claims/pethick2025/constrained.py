@@ -7,9 +7,11 @@ rho zeta is the Euclidean diameter of the ball.
 import math
 from functools import partial
 
-from pfbench.algorithms.norms import SCG, ConditionalGradient
+from pfbench.algorithms.norms import SCG
+from pfbench.base.state import Point
 from pfbench.claims.pethick2025.descent import of_constant, of_vanishing
 from pfbench.claims.pethick2025.instances import held, held_with_noise
+from pfbench.points import combine
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.stating.mean_along import MeanAlong, gap
 from pfbench.verification.units import GRADIENT, VALUE, formula
@@ -136,22 +138,25 @@ CLAIMS = (CONSTANT, VANISHING)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_moves = partial(Mutant.edited, SCG, ConditionalGradient.moved)
+
+class QuarterStep(SCG):
+    """Steps by gamma/4."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (gamma/4)(v - x)."""
+        return combine(x, v, 0.25 * self.step)
+
+
+class WholeWayOnce(SCG):
+    """Steps by 1/K, as if K steps were one way."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (v - x)/K."""
+        return combine(x, v, 1.0 / self.iterations)
+
 
 MUTANTS = (
-    _moves(
-        "scg-quarter-step",
-        "Steps by gamma/4.",
-        {"self.step": "0.25 * self.step"},
-        CONSTANT,
-        VANISHING,
-    ),
-    _moves(
-        "scg-one-over-K",
-        "Steps by 1/K, as if K steps were one way.",
-        {"self.step": "1.0 / self.iterations"},
-        CONSTANT,
-        VANISHING,
-    ),
+    Mutant.of("scg-quarter-step", QuarterStep, CONSTANT, VANISHING),
+    Mutant.of("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
 )
 """Of theorem 5.7 the printed constants see neither."""

@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.norms import USCG, ConditionalGradient, Decaying
+from pfbench.algorithms.norms import USCG, ConditionalGradient
+from pfbench.base.state import Point
 from pfbench.claims.pethick2025.descent import descended, of_constant, of_vanishing
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
@@ -204,32 +205,38 @@ CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_weighs = partial(Mutant.edited, USCG, ConditionalGradient.run)
+
+class HalfStep(USCG):
+    """Steps by gamma/2."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (gamma/2) v."""
+        return super().moved(x, 0.5 * v)
+
+
+class Unaveraged(USCG):
+    """Takes alpha_k = 1: signs of single gradients."""
+
+    def weight(self, k: int) -> float:
+        """Return 1."""
+        return 1.0
+
+
+class EqualWeights(USCG):
+    """Takes alpha_k = 1/k: the mean of all gradients so far."""
+
+    def weight(self, k: int) -> float:
+        """Return 1/k."""
+        return 1.0 / k
+
 
 MUTANTS = (
+    Mutant.of("uscg-half-step", HalfStep, LEMMA_1, CONSTANT, VANISHING),
+    Mutant.of("uscg-unaveraged", Unaveraged, VANISHING),
+    Mutant.of("uscg-equal-weights", EqualWeights, VANISHING),
     Mutant.edited(
         USCG,
-        Decaying.moved,
-        "uscg-half-step",
-        "Steps by gamma/2.",
-        {"+ self.step": "+ 0.5 * self.step"},
-        LEMMA_1,
-        CONSTANT,
-        VANISHING,
-    ),
-    _weighs(
-        "uscg-unaveraged",
-        "Takes alpha_k = 1: signs of single gradients.",
-        {"= self.weight(k)": "= 1.0"},
-        VANISHING,
-    ),
-    _weighs(
-        "uscg-equal-weights",
-        "Takes alpha_k = 1/k: the mean of all gradients so far.",
-        {"= self.weight(k)": "= 1.0 / k"},
-        VANISHING,
-    ),
-    _weighs(
+        ConditionalGradient.run,
         "uscg-gradient-step",
         "Steps along the averaged gradient itself, by no minimiser, which is paid.",
         {"self.moved(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
