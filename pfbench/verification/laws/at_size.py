@@ -55,7 +55,7 @@ _DRAWN = {
 """By which factors sizes are drawn."""
 
 _DOUBTFUL = 1e-3
-"""A p-value below this, and above the level, decides nothing."""
+"""A p-value below this, and above the level, decides nothing; it is shared by all runs."""
 
 
 def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
@@ -262,7 +262,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         check_length(method, where.parameters, problem.n, [one.counts for one in told])
     except Broken as error:
         raise type(error)(f"{where}: {error} ({trial.place})") from error
-    if p_value <= _DOUBTFUL:
+    if p_value <= _DOUBTFUL / len(method.sized):
         return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
     if seen.more:
         return Decision("inconclusive", f"{MORE_WORK} ({seen.more}).", measured, p_value)
@@ -367,7 +367,7 @@ class _Seen:
             self._inner(t, one, place)
             self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
-            done = again | set(map(id, used))
+            done = again | set(map(id, used)) | _other_halves(calls, used, formed)
             left = tuple(call for call in now if id(call) not in done)
         return None
 
@@ -585,6 +585,22 @@ def _first_of(calls: Sequence[Asked], size: int | None) -> Sequence[Asked]:
         return calls
     before = np.cumsum([0, *(len(call.indices) for call in calls)])
     return [call for call, asked in zip(calls, before, strict=False) if asked < size]
+
+
+def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed) -> set[int]:
+    """Return which calls ask at the point before what was used; a run may come back to that point.
+
+    Calls are told by their identity.
+    """
+    names = {call.indices.tobytes() for call in used}
+    return {
+        id(call)
+        for call in calls
+        if formed.against is not None
+        and len(call.points) == 1
+        and call.indices.tobytes() in names
+        and near(call.points[0], formed.against)
+    }
 
 
 def _asked_again(here: Sequence[Asked], formed: Formed) -> set[int]:
