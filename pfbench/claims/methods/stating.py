@@ -195,10 +195,13 @@ def at_size(method: Method) -> Method:
 def many_epochs(method: Method, fading: Parameters) -> Iterator[Setting]:
     """Yield settings of few components and many epochs, one for each form; see `MANY`.
 
-    A form is which parameters are given, and what no number says. Some epochs are long, too.
+    A form is which parameters are given, and what no number says; but that of several runs, each
+    from the start. Some epochs are long, too.
     """
     forms = dict[frozenset[tuple[str, Any]], Setting]()
     for one in method.followed:
+        if "restarts" in one.parameters or "probability" in one.parameters:
+            continue
         given = one.parameters.items()
         form = {k: v if k == "option" or isinstance(v, str) else None for k, v in given}
         forms.setdefault(frozenset(form.items()), one)
