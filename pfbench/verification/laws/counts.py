@@ -23,6 +23,8 @@ from pfbench.verification.trial import Trial
 PATH = -1
 """Stands for a number that depends on the path."""
 
+STRAYED = "an inner loop goes another way than its source prints"
+
 MORE_WORK = "Not the source's count: more work, same guarantee"
 """What is said of an inner loop that stops later than it must."""
 
@@ -95,16 +97,32 @@ def between(found: Counts, least: Counts, most: Counts) -> bool:
     return all(inside) and found.fo <= most.fo
 
 
+def beyond(found: Counts, whole: Sequence[Counts]) -> str:
+    """Return which count of a run exceeds that of a whole one; empty if none does."""
+    over = ""
+    for right in whole:
+        kinds = [kind for kind in ("fo", *_EXACT) if getattr(right, kind) != PATH]
+        more = [kind for kind in kinds if getattr(found, kind) > getattr(right, kind)]
+        if not more:
+            return ""
+        kind = more[0]
+        over = f"{kind.upper()} is {getattr(found, kind)}, {getattr(right, kind)} of a whole run"
+    return over
+
+
 def _minimisations(
     method: Method, where: Setting, problem: Waves, told: Sequence[Told]
 ) -> Decision:
     """Decide whether each step needs as many linear minimisations as its source.
 
-    One that stops later does more than its source, and keeps what that promises.
+    One that stops later does more than its source, and keeps what that promises; one whose inner
+    loop goes another way than the source prints is another method.
     """
     steps, more = 0, ""
     places = method.referee(problem, where.parameters, told)
     for t, (one, place) in enumerate(zip(told, places, strict=False)):
+        if place.strays:
+            return decide_exact(False, "", f"Step {t}: {STRAYED}.", {"steps": float(steps)})
         if place.minimisations is None:
             continue
         steps += 1
