@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from pfbench.claims.methods.stating import CONSTANTS, SMALLEST
-from pfbench.verification import Floats, instance
+from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
-from pfbench.verification.instruments.waves import on_octahedron
 from pfbench.verification.laws import Formed, Place, Wanted
-
-OCTAHEDRON = instance(on_octahedron)
 
 WANTED = (
     *(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),

@@ -57,7 +57,7 @@ class Inner:
             gap, v = self._gap(x)
             off = self.answer - x
             passed = passed or float(np.abs(off).max()) <= _SAME
-            if not passed and float(self._slope(x) @ off) + float(off @ off) / (2.0 * self.lam) > 0.0:
+            if not passed and self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0:
                 return None, True  # phi only falls on the way, and is below the answer's
             if gap <= self.eta and not needed:
                 needed = calls

@@ -22,7 +22,7 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import instance
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.counts import MORE_WORK, PATH, STRAYED, beyond, between, wrong
+from pfbench.verification.laws.counts import MORE_WORK, PATH, STRAYED, between, beyond, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
 from pfbench.verification.laws.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
@@ -272,8 +272,9 @@ def _followed(
     Last comes the iteration at which it was left, as it had cost more than a whole run, and what.
     """
     told, asked = list[Told](), list[tuple[tuple[Asked, ...], bool]]()
-    s = where.parameters
-    whole, over = method.counts({**s, "heads": s.get("iterations", 0)}, problem.n), ""
+    s, over = where.parameters, ""
+    some = [method.counts({**s, "heads": T}, problem.n) for T in (0, s.get("iterations", 0))]
+    whole = [one for accepted in some for one in accepted]
     (seed,) = trial.seeds(1, "at size")
     try:
         for step in trial.follow(cast(Any, problem), algorithm, seed=seed):
@@ -306,7 +307,7 @@ class _Seen:
     more
         Where an inner loop first went on longer than it must; empty if nowhere.
     short
-        Whether the run is a short one at extremes.
+        Whether the run is so short that a step is compared relative to its length.
     """
 
     problem: Waves
@@ -443,8 +444,9 @@ class _Seen:
     def _step(self, one: Told, place: Place) -> str:
         pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
         off = max(apart(a, b) for a, b in pairs if a is not None and b is not None)
-        moved = float(np.abs(place.x - place.formed.at).max())
-        off = max(off, apart(one.x, place.x) / min(1.0, moved + _STILL))
+        if self.short:
+            moved = float(np.abs(place.x - place.formed.at).max())
+            off = max(off, apart(one.x, place.x) / min(1.0, moved + _STILL))
         self.deviation = max(self.deviation, off)
         if off > ROUNDING:
             return f"its step is off by {off:.3g}"

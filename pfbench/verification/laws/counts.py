@@ -98,16 +98,12 @@ def between(found: Counts, least: Counts, most: Counts) -> bool:
 
 
 def beyond(found: Counts, whole: Sequence[Counts]) -> str:
-    """Return which count of a run exceeds that of a whole one; empty if none does."""
-    over = ""
-    for right in whole:
-        kinds = [kind for kind in ("fo", *_EXACT) if getattr(right, kind) != PATH]
-        more = [kind for kind in kinds if getattr(found, kind) > getattr(right, kind)]
-        if not more:
-            return ""
-        kind = more[0]
-        over = f"{kind.upper()} is {getattr(found, kind)}, {getattr(right, kind)} of a whole run"
-    return over
+    """Return which count of a run exceeds the most of whole ones; empty if none does."""
+    for kind in ("fo", *_EXACT):
+        spent, most = getattr(found, kind), max(getattr(one, kind) for one in whole)
+        if spent > most != PATH:
+            return f"{kind.upper()} is {spent}, above the {most} of a whole run"
+    return ""
 
 
 def _minimisations(

@@ -191,7 +191,7 @@ class HalfSteps(SlidingVR):
 
 
 class HalfStepsInRestarts(ALGORITHMS["cgs"]):
-    """The same in CGS, whose source says of its inner loop that it is a Frank-Wolfe, and no more."""
+    """The same in CGS, of whose inner loop the source says that it is a Frank-Wolfe, no more."""
 
     def run(self, ask, x, rng):
         inner = HalfSteps(1, 1.0, 1, 1)

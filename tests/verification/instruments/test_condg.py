@@ -8,7 +8,7 @@ LAM, ETA = 0.4, 0.02
 
 
 def walked(problem, l, u, part, gap):  # noqa: E741
-    """Return where Frank-Wolfe, with so much of exact line search's step, first has a gap, and LO."""
+    """Return where Frank-Wolfe comes to a gap by a part of line search's steps, and its LO."""
     x, calls = u, 0
     while True:
         g = l + (x - u) / LAM
