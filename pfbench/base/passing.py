@@ -1,12 +1,28 @@
 """What an object says as another one does that it holds."""
 
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
 
 
-def passed_on(to: str, *names: str) -> Any:
-    """Return a property for each of some names, or for one: what the attribute `to` says there."""
+class PassedOn(Generic[T]):
+    """An attribute of an object's part as its own: ``radius = PassedOn[float]("ball")``.
 
-    def one(name: str) -> property:
-        return property(lambda self: getattr(getattr(self, to), name), doc=f"That of `{to}`.")
+    Parameters
+    ----------
+    part
+        The name of the attribute that holds the part.
+    """
 
-    return one(names[0]) if len(names) == 1 else tuple(map(one, names))
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self.__doc__ = name, f"That of `{self._part}`."
+
+    @overload
+    def __get__(self, one: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, one: object, kind: type) -> T: ...
+    def __get__(self, one: Any, kind: type) -> Any:
+        return self if one is None else getattr(getattr(one, self._part), self._name)

@@ -1,9 +1,7 @@
 """The checks of an algorithm: its declarations, an exact ledger, the set, its seeds, budgets."""
 
 import inspect
-from collections.abc import Mapping
 from itertools import islice, pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,34 +28,8 @@ from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
+from pfbench.verification.parameters import USUAL
 from pfbench.verification.subject import make, takes_any
-
-USUAL: Mapping[str, Any] = MappingProxyType(
-    {
-        "iterations": 20,
-        "batch": 3,
-        "period": 5,
-        "step": 0.05,
-        "snapshot": 11,
-        "epsilon": 0.1,
-        "smoothness": 2.0,
-        "curvature": 2.0,
-        "restarts": 2,
-        "subepochs": 2,
-        "refresh": 0.3,
-        "table_weight": 0.3,
-        "delay": 9,
-        "tolerance": 0.05,
-        "diameter": 2.0,
-        "alpha": 0.3,
-        "floor": 1.0,
-        "beta": 0.7,
-        "lam": 0.3,
-        "delta": 1.0,
-        "sigma": 1.0,
-    }
-)
-"""What a parameter without default is set to, by the names that all methods share."""
 
 _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 """Oracles that are asked at a sample; a method of full gradients need not say it draws none."""

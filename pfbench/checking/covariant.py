@@ -19,9 +19,10 @@ from pfbench.base.errors import in_words
 from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
+from pfbench.verification.parameters import UNITS, USUAL
 from pfbench.verification.scaled_schedules import of_schedule, parameters_in
 from pfbench.verification.subject import make
-from pfbench.verification.units import NUMBER, ONE, PARAMETERS, STEP, Scaling, Unit
+from pfbench.verification.units import NUMBER, ONE, STEP, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
 """So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
@@ -33,8 +34,8 @@ _TRIED, _SECONDS = 30, 2.0
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-_SMALL = {"iterations": 20, "batch": 3, "period": 5, "snapshot": 11, "restarts": 2, "subepochs": 2}
-"""The accuracy of a schedule that is run, and its whole numbers, so that the run is short."""
+_SMALL = ("iterations", "batch", "period", "snapshot", "restarts", "subepochs")
+"""The accuracy of a schedule that is run, and the whole numbers set so that the run is short."""
 
 _LARGEST = 10_000
 """A schedule with a larger number, of another name, is not run."""
@@ -117,7 +118,7 @@ def _by_schedule(runs: Trails) -> str | None:
 
     try:
         known = parameters_in(made(ONE))
-        small |= {name: number for name, number in _SMALL.items() if known.get(name)}
+        small |= {name: USUAL[name] for name in _SMALL if known.get(name)}
         whole = [one for one in parameters_in(made(ONE)).values() if type(one) is int]
         if max(whole, default=0) > _LARGEST:
             return None
@@ -168,13 +169,13 @@ def _difference(first: Trail, other: Trail, by: Scaling) -> str:
 def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
     """Yield units that its real parameters may have."""
     names = [name for name, value in parameters_in(algorithm).items() if _has_units(name, value)]
-    for units in itertools.product(*(PARAMETERS[name] for name in names)):
+    for units in itertools.product(*(UNITS[name] for name in names)):
         yield dict(zip(names, units, strict=True))
 
 
 def _has_units(name: str, value: Any) -> bool:
     """Return whether a parameter has a unit, by its name; others are taken for numbers."""
-    return PARAMETERS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
+    return UNITS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
 
 
 def absolute_numbers(kind: type) -> Iterator[str]:

@@ -29,6 +29,7 @@ from pfbench.runs.loop.ready import ready
 from pfbench.runs.planning.own_problem import own_problem
 from pfbench.runs.planning.selecting import chosen_algorithm
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
+from pfbench.verification.parameters import USUAL
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
 """What can be checked."""
@@ -180,7 +181,7 @@ def _named_algorithm(selector: Selector) -> Any:
     if "epsilon" in given:
         return named_algorithm(selector)
     named_algorithm(selector)
-    needed = {k: v for k, v in algorithms.USUAL.items() if k in cls.needed()}
+    needed = {k: v for k, v in USUAL.items() if k in cls.needed()}
     return named_algorithm(Selector(selector.name, needed | dict(given), selector.texts))
 
 
@@ -287,7 +288,7 @@ def _made(found: Any, selector: Selector, kind: str | None) -> Any:
     if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         check_known(selector.name, selector.parameters, by_name)
     texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
-    usual = {**_USUAL_OF_OWN, **estimators.USUAL, **(algorithms.USUAL if method else {})}
+    usual = {**_USUAL_OF_OWN, **estimators.USUAL, **(USUAL if method else {})}
     needed = [name for name, p in by_name.items() if p.default is p.empty]
     given = {name: usual[name] for name in needed if name in usual} | selector.given(texts)
     missing = [name for name in needed if name not in given]

@@ -27,6 +27,16 @@ MOST_OF_RECEIPTS = 20
 """So many for a receipt."""
 
 
+def find_faults(work: "Work", algorithm: str | None, most: int | None, late: int = 0) -> None:
+    """Show which claim catches which fault: planted ones and of our methods, or of somebody's."""
+    if algorithm is None:
+        verify_mutants(work, most, late)
+        return
+    if not work.quiet:
+        printing.announce([algorithm])
+    verify_faults_of(work, algorithm, most, late)
+
+
 def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
     """Hold planted faults to the claims that must catch them, and generated ones to all claims.
 

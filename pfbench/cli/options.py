@@ -84,4 +84,4 @@ def engine_of(jobs: int | None, scheduler: str | None) -> "Engine":
 
         return Cluster(scheduler)
     slots = cpus() if jobs is None else jobs
-    return LocalProcesses(slots) if slots else ThisProcess()
+    return LocalProcesses(slots, idle=[]) if slots else ThisProcess()

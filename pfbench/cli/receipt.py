@@ -3,7 +3,7 @@
 import hashlib
 import random
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +22,12 @@ from pfbench.cli.words import size, whole
 if TYPE_CHECKING:
     from pfbench.cli.work import Work
     from pfbench.receipts.again import Checked
+    from pfbench.receipts.compared import Suite
     from pfbench.receipts.content import Found
-    from pfbench.runs.engines.engine import Engine
+    from pfbench.receipts.runs import Row
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
+    from pfbench.verification.session import Finding
 
 _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
@@ -77,13 +79,15 @@ def make_receipt(
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
+    for text in wrong:
+        printing.complain(text)
     printing.exit_if(wrong)
 
 
 def _found(
     work: "Work", claims: "Sequence[Claim]", most: int, longest: float | None
-) -> "tuple[Found, bool]":
-    """Return what is found of a theorem, and whether one of its verdicts is wrong."""
+) -> "tuple[Found, list[str]]":
+    """Return what is found of a theorem, and a sentence for each verdict of it that is wrong."""
     from pfbench.claims.catalogue import mutants_of, own_papers
     from pfbench.receipts.content import Found, worst_cases
     from pfbench.receipts.runs import cells, tried
@@ -131,8 +135,17 @@ def _found(
             every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
         },
     )
-    wrong = any(one.wrong for one in done.rows) or not all(one.shown for one in examined)
-    return found, wrong
+    wrong = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in done.rows if one.wrong]
+    return found, [*wrong, *unseen(examined)]
+
+
+def unseen(examined: "Sequence[Finding]") -> "Iterator[str]":
+    """Yield a sentence for each erratum whose evidence does not show it."""
+    for one in examined:
+        if one.lost:
+            yield f"erratum {one.erratum.name} could not be examined: {one.lost}."
+        elif not one.shown:
+            yield f"the evidence for erratum {one.erratum.name} no longer shows it."
 
 
 def _least(searches: "Sequence[Any]") -> list[dict[str, Any]]:
@@ -222,6 +235,8 @@ def _checked(
     archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
+    from pfbench.receipts import checking, compared
+    from pfbench.receipts.again import How
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
@@ -229,17 +244,21 @@ def _checked(
 
     about, engine = archive.about, LocalProcesses(slots)
     differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
-    for name, how in differ.items():
-        printing.complain(f"{name}: {how}.")
+    for name, what in differ.items():
+        printing.complain(f"{name}: {what}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
-    made_again = _theorem if archive.form is RECEIPT else _comparison
+    how = How(engine, rng, not differ, seconds)
     with unpacked(archive) as content:
         for name, why in content.take(beside).items():
             raise InputError(f"{name}, which is not in {path}, {why}.")
         for module in content.modules:
             printing.complain(f"importing {module}, which is in {path}, in processes of its own.")
         with at_hand(content):
-            found, pages = made_again(archive, content.folder, engine, rng, not differ, seconds)
+            if archive.form is RECEIPT:
+                rows, pages = _read(archive)
+                found = checking.check(about, rows, how)
+            else:
+                found, pages = compared.check(content.folder, about, how, _suite(about["suite"]))
         for name, state in content.other_data().items():
             found.unreached.append(f"the data set {name} is {state}")
     for name, text in pages.items():
@@ -253,16 +272,8 @@ def _checked(
     return found, not differ
 
 
-def _theorem(
-    archive: "Archive",
-    folder: Path,
-    engine: "Engine",
-    rng: random.Random,
-    same: bool,
-    seconds: float,
-) -> "tuple[Checked, Mapping[str, str]]":
-    """Return what became of a theorem's receipt, and its pages, drawn anew."""
-    from pfbench.receipts.checking import check
+def _read(archive: "Archive") -> "tuple[list[Row], Mapping[str, str]]":
+    """Return the runs of a theorem's receipt, and its pages, drawn anew."""
     from pfbench.receipts.content import RUNS
     from pfbench.receipts.page import shown
     from pfbench.receipts.runs import read
@@ -271,32 +282,23 @@ def _theorem(
     about = archive.about
     try:
         rows = read(archive.read(RUNS), len(about["cells"]))
-        pages = shown(about, rows)
+        return rows, shown(about, rows)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Damaged) as error:
         raise InputError(
             f"it is no whole receipt ({type(error).__name__}: {error}): get it again from its "
             "author."
         ) from error
-    return check(about, rows, engine, rng, same=same, seconds=seconds), pages
 
 
-def _comparison(
-    archive: "Archive",
-    folder: Path,
-    engine: "Engine",
-    rng: random.Random,
-    same: bool,
-    seconds: float,
-) -> "tuple[Checked, Mapping[str, str]]":
-    """Return what became of a comparison's receipt, and its pages, drawn anew."""
+def _suite(name: str) -> "Suite | None":
+    """Return pfbench's suite of this name, if its runs are shipped."""
     from pfbench.cli.catalogue import suites
     from pfbench.cli.compare import shipped_with
-    from pfbench.receipts.compared import Suite, check
+    from pfbench.receipts.compared import Suite
 
-    about, here = archive.about, suites().get(archive.about["suite"])
+    here = suites().get(name)
     shipped = shipped_with(here) if here else None
-    ours = Suite(here.read_text("utf-8"), shipped) if here and shipped else None
-    return check(folder, about, engine, rng, same=same, seconds=seconds, ours=ours)
+    return Suite(here.read_text("utf-8"), shipped) if here and shipped else None
 
 
 def _elsewhere(about: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:

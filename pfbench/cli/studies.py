@@ -1,13 +1,22 @@
 """The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
 
-from collections.abc import Mapping
-from inspect import signature
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
+from pfbench.base.errors import InputError
 from pfbench.cli import options
+from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.verify import verify
+from pfbench.cli.power import measure_power
+from pfbench.cli.verify import (
+    announce,
+    explain_named,
+    in_full,
+    list_worst_cases,
+    verify_worst_cases,
+)
+from pfbench.cli.work import Work, begun
 
 _FULL = flag("All claims, with full effort.", "--full")
 _SEED = option("N", "Seed of every random stream.", default=0)
@@ -33,12 +42,18 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
-    given = {"faults" if name == "most" else name: one for name, one in locals().items()}
     from pfbench.base.checks import integer
+    from pfbench.runs.planning.plugged import spelled_out
 
+    if planted and (most is not None or late is not None or algorithm is not None):
+        raise InputError("--planted goes with no generated faults: leave the other option out.")
     if most is not None:
         integer("--most", most, least=1)
-    _verify(given, mutants=True)
+    if late is not None:
+        integer("--late", late, least=0)
+    algorithm = algorithm and spelled_out("algorithm", algorithm)
+    with _begun(claims, full, seed, store, jobs, scheduler, table, as_json) as work:
+        find_faults(work, algorithm, 0 if planted else most, late or 0)
 
 
 def power(
@@ -56,7 +71,12 @@ def power(
 
     As `verify --power`.
     """
-    _verify(locals(), power=True)
+    from pfbench.base.checks import real
+
+    if longest is not None:
+        real("--longest", longest, above=0)
+    with _begun(claims, full, seed, store, jobs, scheduler, table, as_json) as work:
+        measure_power(work, longest)
 
 
 def worst_case(
@@ -76,7 +96,11 @@ def worst_case(
 
     Methods and bounds are held to them; as `verify --worst-case`.
     """
-    _verify(locals(), worst_case=True)
+    if listing:
+        list_worst_cases(claims or [], "quick")
+        return
+    with _begun(claims, False, seed, store, jobs, scheduler, table, as_json) as work:
+        verify_worst_cases(work, within or "")
 
 
 def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
@@ -84,10 +108,21 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
 
     As `verify --explain`.
     """
-    _verify({}, explain=name)
+    explain_named(name)
 
 
-def _verify(given: Mapping[str, Any], **job: Any) -> None:
-    """Do a job of `verify`; what is not given is as it is where no option is."""
-    usual = {name: one.default.default for name, one in signature(verify).parameters.items()}
-    verify(**{**usual, **given, **job})
+def _begun(
+    claims: Sequence[str] | None,
+    full: bool,
+    seed: int,
+    store: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    table: Path | None,
+    as_json: Path | None,
+) -> AbstractContextManager[Work]:
+    """Return the work on claims that are named, their files announced."""
+    options.check_place(jobs, scheduler)
+    names = [in_full(name) for name in claims or ()]
+    announce(names, as_json)
+    return begun(names, full, range(seed, seed + 1), store, jobs, scheduler, table, as_json)

@@ -1,15 +1,13 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
 from collections.abc import Sequence, Sized
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import check_writable
+from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
@@ -18,15 +16,15 @@ from pfbench.cli.harder import as_json as as_json_of
 from pfbench.cli.harder import in_words as told_of
 from pfbench.cli.harder import tried_on_harder
 from pfbench.cli.known import soon_verified
-from pfbench.cli.mutants import verify_faults_of, verify_mutants
+from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
-from pfbench.cli.receipt import check_receipt, make_receipt
+from pfbench.cli.receipt import check_receipt, make_receipt, unseen
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import READABLE, columns, heading, show
 from pfbench.cli.units import of_claims, say_first, show_units
 from pfbench.cli.words import duration, plural
-from pfbench.cli.work import Work
+from pfbench.cli.work import Work, begun
 from pfbench.cli.worst import show_worst_cases
 
 if TYPE_CHECKING:
@@ -95,7 +93,7 @@ def verify(
     same command goes on. Exit status 1 if a claim is violated or failed, or a check was lost.
     """
     from pfbench.base.checks import integer, real
-    from pfbench.claims.catalogue import ERRATA, claim, selected
+    from pfbench.claims.catalogue import ERRATA, selected
     from pfbench.runs.planning.plugged import spelled_out
 
     if quick and full:
@@ -122,8 +120,7 @@ def verify(
         raise InputError("--harder goes with claims alone: leave the other option out.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
-    claims = [_spelled_out(name) for name in claims or ()]
-    explain = explain and _spelled_out(explain)
+    claims = [in_full(name) for name in claims or ()]
     integer("--repeat", repeat, least=1)
     if at_seed is not None:
         integer("--at-seed", at_seed, least=0)
@@ -133,53 +130,39 @@ def verify(
         integer("--late", late, least=0)
     if longest is not None:
         real("--longest", longest, above=0)
-    effort = "full" if full else "quick"
-    _announce([*claims, *([explain] if explain else [])], as_json)
+    announce(claims, as_json)
     if explain is not None:
-        explain_one(ERRATA[explain] if explain in ERRATA else claim(explain))
+        explain_named(explain)
         return
     if listing:
+        effort = "full" if full else "quick"
         if worst_case:
-            from pfbench.verification.worst_case import selected as cases
-
-            show(_listed(cases(claims), effort))
+            list_worst_cases(claims, effort)
         else:
             show(_listed(selected(claims, effort), effort, () if claims else ERRATA))
         return
     if receipt is not None:
         check_receipt(claims, receipt)
-    for name, target in (("--json", as_json), ("--table", table)):
-        if target is not None and target != printing.STANDARD_OUTPUT:
-            check_writable(target, f"{name} {target}", error=StorageError)
-    with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
-        work = Work(claims, effort, range(seed, seed + repeat), engine, store, as_json, table)
-        try:
-            if receipt is not None:
-                make_receipt(work, receipt, faults, longest)
-            elif mutants and algorithm is not None:
-                if not work.quiet:
-                    printing.announce([algorithm])
-                verify_faults_of(work, algorithm, faults, late or 0)
-            elif mutants:
-                verify_mutants(work, 0 if planted else faults, late or 0)
-            elif worst_case:
-                _verify_worst_cases(work, within or "")
-            elif power:
-                measure_power(work, longest)
-            elif units:
-                show_units(work)
-            elif repeat > 1:
-                work.at_seed = at_seed or 0
-                _repeat(work)
-            else:
-                _verify(work, algorithm, at_seed, harder)
-        except StorageError as error:
-            if not work.made:
-                raise
-            printing.fail(str(error))
+    seeds = range(seed, seed + repeat)
+    with begun(claims, full, seeds, store, jobs, scheduler, table, as_json) as work:
+        if receipt is not None:
+            make_receipt(work, receipt, faults, longest)
+        elif mutants:
+            find_faults(work, algorithm, 0 if planted else faults, late or 0)
+        elif worst_case:
+            verify_worst_cases(work, within or "")
+        elif power:
+            measure_power(work, longest)
+        elif units:
+            show_units(work)
+        elif repeat > 1:
+            work.at_seed = at_seed or 0
+            _repeat(work)
+        else:
+            _verify(work, algorithm, at_seed, harder)
 
 
-def _spelled_out(name: str) -> str:
+def in_full(name: str) -> str:
     """Return MODULE:NAME for a claim that is a plug-in; any other name as it is."""
     from pfbench.base.plugins import plugin
     from pfbench.claims.catalogue import CLAIMS, claims_about
@@ -188,11 +171,20 @@ def _spelled_out(name: str) -> str:
     return name if found is None else found.place
 
 
-def _announce(names: Sequence[str], target: Path | None) -> None:
+def announce(names: Sequence[str], target: Path | None) -> None:
     """Print whose files are imported, unless JSON alone is printed."""
     for name in dict.fromkeys(filter(is_own, names)):
         if target != printing.STANDARD_OUTPUT:
             printing.note(f"importing {name}")
+
+
+def explain_named(name: str) -> None:
+    """Say all of a claim or an erratum."""
+    from pfbench.claims.catalogue import ERRATA, claim
+
+    name = in_full(name)
+    announce([name], None)
+    explain_one(ERRATA[name] if name in ERRATA else claim(name))
 
 
 def _verify(
@@ -232,7 +224,15 @@ def _verify(
     _tell(done, found, work, tried)
 
 
-def _verify_worst_cases(work: Work, within: str) -> None:
+def list_worst_cases(names: Sequence[str], effort: str) -> None:
+    """List the cases of these names, and the time."""
+    from pfbench.verification.worst_case import selected
+
+    show(_listed(selected(names), effort))
+
+
+def verify_worst_cases(work: Work, within: str) -> None:
+    """Compute the worst cases that are named, or those of somebody's own method or claim."""
     from pfbench.verification import worst_case
 
     own = [name for name in work.names if is_own(name)]
@@ -278,12 +278,8 @@ def _tell(
             Text(in_words(done.summary)),
             most=READABLE,
         )
-    for one in found:
-        if one.lost:
-            printing.complain(f"erratum {one.erratum.name} could not be examined: {one.lost}.")
-    gone = [one.erratum.name for one in found if not one.shown and not one.lost]
-    if gone:
-        printing.complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
+    for text in unseen(found):
+        printing.complain(text)
     tests = done.tests + sum(one.tests for one in tried)
     if tests > MOST_TESTS:
         printing.complain(f"{tests} tests share a level that is split over {MOST_TESTS}.")

@@ -1,12 +1,14 @@
 """What ``pfbench verify`` puts to the test, and where: what all its jobs are handed."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.cli import printing
+from pfbench.base.errors import StorageError
+from pfbench.base.files import check_writable
+from pfbench.cli import options, printing
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
@@ -67,3 +69,32 @@ class Work:
         """Write what was found as JSON, or print it, if that is asked for."""
         if self.target is not None:
             printing.write_json(content, self.target)
+
+
+@contextmanager
+def begun(
+    names: Sequence[str],
+    full: bool,
+    seeds: range,
+    store: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    table: Path | None,
+    target: Path | None,
+) -> "Iterator[Work]":
+    """Give the work to a job, where all can be written that it writes; its engine ends with it.
+
+    An error of the store after something was made is told in one sentence.
+    """
+    for name, path in (("--json", target), ("--table", table)):
+        if path is not None and path != printing.STANDARD_OUTPUT:
+            check_writable(path, f"{name} {path}", error=StorageError)
+    effort = "full" if full else "quick"
+    with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
+        work = Work(names, effort, seeds, engine, store, target, table)
+        try:
+            yield work
+        except StorageError as error:
+            if not work.made:
+                raise
+            printing.fail(str(error))

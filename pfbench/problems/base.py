@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.passing import passed_on
+from pfbench.base.passing import PassedOn
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
@@ -268,12 +268,26 @@ class FiniteSum(ABC):
 class Around(FiniteSum):
     """Another problem, `inner`, but for what a subclass says."""
 
-    inner: Any
-    n, set, shape, properties, best_known, start, constants, measures, value, gradient = passed_on(
-        "inner",
-        *("n", "set", "shape", "properties", "best_known"),
-        *("start", "constants", "measures", "value", "gradient"),
-    )
+    inner: FiniteSum
+    n = PassedOn[int]("inner")
+    set = PassedOn[FeasibleSet]("inner")
+    shape = PassedOn[tuple[int, ...]]("inner")
+    properties = PassedOn[frozenset[str]]("inner")
+    best_known = PassedOn[tuple[float, str] | None]("inner")
+    start = PassedOn[Callable[[], Any]]("inner")
+    measures = PassedOn[Callable[[], Mapping[str, Measure]]]("inner")
+
+    def constants(self, start: Any) -> Constants:
+        """See `FiniteSum.constants`."""
+        return self.inner.constants(start)
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return self.inner.value(x)
+
+    def gradient(self, x: Any) -> Gradient:
+        """Return the gradient at x."""
+        return self.inner.gradient(x)
 
 
 def point_of(x: Any, shape: tuple[int, ...]) -> Floats:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.passing import passed_on
+from pfbench.base.passing import PassedOn
 from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
@@ -27,6 +27,7 @@ from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.over_matrices import OverMatrices
+from pfbench.sets.body import AnySet
 from pfbench.sets.nuclear import NuclearBall
 
 _BLOCK_ENTRIES = 1 << 26
@@ -257,7 +258,9 @@ class OnArrays(Around, OverMatrices):
 
     # --- what the problem says --------------------------------------------------------------------
 
-    tolerance = passed_on("inner", "tolerance")
+    set = PassedOn[AnySet]("inner")
+    shape = PassedOn[tuple[int, int]]("inner")
+    tolerance = PassedOn[float]("inner")
 
     @cached_property
     def digest(self) -> str:

@@ -3,6 +3,7 @@
 import inspect
 import math
 import multiprocessing
+import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -27,6 +28,9 @@ from pfbench.runs.rerun import TOLERANCE
 LEVEL = 1e-4
 """The chance that the runs of an honest receipt are told from those of new seeds, all tests
 together."""
+
+AT_ONCE = 5
+"""Runs that are made in one task."""
 
 STEPS = 20
 """Steps of a run that is made with its method in a process of its own."""
@@ -99,6 +103,36 @@ class Checked:
 
 
 @dataclass(frozen=True)
+class How:
+    """How a receipt is put to the test.
+
+    Attributes
+    ----------
+    engine
+        Where the code of its author is run; its modules must be at hand.
+    rng
+        Draws what is made again first, and the new seeds.
+    same
+        Whether versions and machine are those of its author: then bits must agree.
+    seconds
+        The time.
+    """
+
+    engine: Engine
+    rng: random.Random
+    same: bool
+    seconds: float
+
+    def task(self, function: Callable[..., Any], *given: Any) -> Task:
+        """Return a call of a function, in which no name of pfbench may change."""
+        return Task(untouched, (function, *given), self.seconds)
+
+    def mixed(self, what: Sequence[Any], most: int = 10**9) -> list[Any]:
+        """Return all of it, or so many, in an order that is drawn."""
+        return self.rng.sample(what, min(most, len(what)))
+
+
+@dataclass(frozen=True)
 class Asked:
     """A task, what its outcome is given to, and what it is about; without it nothing is checked."""
 
@@ -108,11 +142,11 @@ class Asked:
     needed: bool = True
 
 
-def answered(asked: Sequence[Asked], engine: Engine, found: Checked, seconds: float) -> None:
+def answered(asked: Sequence[Asked], how: How, found: Checked) -> None:
     """Do what is asked as far as the time suffices, and note what had to be done and was not."""
-    ends = monotonic() + seconds
+    ends = monotonic() + how.seconds
     reached = set()
-    with closing(engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
+    with closing(how.engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
         for result in results:
             reached.add(result.index)
             _take(asked[result.index], result, found)

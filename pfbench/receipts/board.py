@@ -6,17 +6,17 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from pfbench.base.files import storing, whole
-from pfbench.base.visible import visible
 from pfbench.receipts.comparison import COMPARISON
 from pfbench.receipts.content import BADGE, MARKDOWN, PAGE, RECEIPT, RUNS
-from pfbench.receipts.page import shown, summary
+from pfbench.receipts.markup import document, safe, table
+from pfbench.receipts.page import means, share, shown, summary
 from pfbench.receipts.record import CHECK, FILE, LINK, Record
-from pfbench.receipts.runs import Row, read
+from pfbench.receipts.runs import read
 from pfbench.runs.storage.archive import SPEC, Archive, opened
 
 UPPER, LOWER = frozenset({"bound", "rate", "computed"}), frozenset({"certificate"})
@@ -26,12 +26,8 @@ TEXT = "receipt.txt"
 """The page of a comparison in the site."""
 
 _STYLE = """
-body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem auto; max-width: 90rem;
-padding: 0 1rem }
-table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
-padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
-td { min-width: 4rem } th { color: #555 } p { max-width: 46rem }
-div { overflow-x: auto }
+body { max-width: 90rem } p { max-width: 46rem }
+td, th { min-width: 4rem; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
 """
 _WORST = ("worst by runs", "by semidefinite program", "by a resisting oracle")
 _BY_CLASS = ("class of problems", "upper bound", "lower bound", *_WORST, "formal proof")
@@ -136,7 +132,7 @@ def page(record: Record, out: Path, suites: Sequence[Known] = ()) -> int:
     errata: list[Sequence[str]] = []
     by_suite: dict[tuple[str, str], list[Sequence[str]]] = {
         (one.name, _digest(one.text.encode())): [
-            (_safe(name), _safe(where), "shipped with pfbench") for name, where in one.standings
+            (safe(name), safe(where), "shipped with pfbench") for name, where in one.standings
         ]
         for one in suites
     }
@@ -151,8 +147,7 @@ def page(record: Record, out: Path, suites: Sequence[Known] = ()) -> int:
                 else:
                     suite, row = _method(archive, place.name, kept, out)
                     by_suite.setdefault(suite, []).append(row)
-        with whole(out / "index.html") as file:
-            file.write(_site(lines, errata, by_suite).encode())
+        _write(out, {"index.html": _site(lines, errata, by_suite).encode()})
     return len(record.places())
 
 
@@ -170,29 +165,11 @@ def _site(
         ),
         ("All claims", _CLAIMS, list(map(_cells, lines))),
     ]
-    tables = [
-        (f"<h2>{_safe(title)}</h2>" if title else "") + _table(head, rows)
-        for title, head, rows in parts
-        if rows
-    ]
-    return (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>Board of theorems</title><style>{_STYLE}</style></head><body>"
-        f"<h1>Board of theorems</h1><p>{_ABOUT}</p>{''.join(tables)}</body></html>\n"
-    )
+    return document("Board of theorems", [f"<p>{_ABOUT}</p>", *starmap(table, parts)], _STYLE)
 
 
 def _digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of cells that are safe."""
-    lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows]
-    names = "".join(f"<th>{name}</th>" for name in head)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f"<div><table><tr>{names}</tr>{body}</table></div>"
 
 
 # --- theorems -------------------------------------------------------------------------------------
@@ -202,37 +179,26 @@ def _claims(archive: Archive, place: str, kept: Mapping[str, Any], out: Path) ->
     """Write the pages of a receipt, drawn anew from its numbers; yield its claims."""
     about = archive.about
     rows = read(archive.read(RUNS), len(about["cells"]))
-    _write_pages(shown(about, rows), out / place)
-    short, proof = summary(about, rows), kept.get("proof", "")
+    pages = shown(about, rows)
+    _write(out / place, {name: pages[name].encode() for name in (PAGE, MARKDOWN, BADGE)})
+    short, proof, reached = summary(about, rows), kept.get("proof", ""), means(about, rows)
     for claim, verdict in zip(about["claims"], about["verdicts"], strict=True):
-        worst = [
-            one["worst_case"] / one["bound"]
-            for one in about["worst"]
-            if one["claim"] == claim["name"] and one.get("bound") and one["worst_case"] is not None
-        ]
+        own = [share(one) for one in about["worst"] if one["claim"] == claim["name"]]
+        worst = [one for one in own if one is not None]
         # Where a check is a function there are no runs, but what it measured.
         measured = list(_ratios(verdict))
-        means = list(_means(about, rows, claim)) or measured if claim["kind"] == "bound" else []
+        by_runs = [reached[name] for name in claim["settings"] if name in reached] or measured
         yield Line(
             claim,
             verdict["verdict"],
             place,
-            max(means, default=None),
+            max(by_runs, default=None) if claim["kind"] == "bound" else None,
             max(worst, default=None),
             max(measured, default=None) if claim["kind"] in LOWER else None,
             proof if LINK.fullmatch(proof) else "",
             _checked(kept),
             f"{short.found} of {short.faults}",
         )
-
-
-def _means(
-    about: Mapping[str, Any], rows: Sequence[Row], claim: Mapping[str, Any]
-) -> Iterator[float]:
-    for at, name in enumerate(about["cells"]):
-        own = [row["measured"] for row in rows if row["cell"] == at]
-        if name in claim["settings"] and own:
-            yield mean(own)
 
 
 def _ratios(verdict: Mapping[str, Any]) -> Iterator[float]:
@@ -250,9 +216,9 @@ def _errata(
     for one in about["errata"]:
         if one["evidence"]["shown"]:
             yield (
-                f'<a href="{place}/{PAGE}">{_safe(one["erratum"])}</a>',
-                *(_safe(one[name]) for name in ("ruling", "as_printed", "corrected", "claim")),
-                _safe(_checked(kept)),
+                f'<a href="{place}/{PAGE}">{safe(one["erratum"])}</a>',
+                *(safe(one[name]) for name in ("ruling", "as_printed", "corrected", "claim")),
+                safe(_checked(kept)),
             )
 
 
@@ -265,12 +231,12 @@ def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
         if uppers or lowers:
             best = uppers[0] if uppers else None
             yield (
-                _safe(of),
+                safe(of),
                 "<br>".join(map(_said, uppers)),
                 "<br>".join(map(_said, lowers)),
-                _share(best.by_runs if best else None, best),
-                _share(best.by_program if best else None, best),
-                "<br>".join(_share(one.by_oracle, one) for one in lowers),
+                _number(best.by_runs if best else None, best),
+                _number(best.by_program if best else None, best),
+                "<br>".join(_number(one.by_oracle, one) for one in lowers),
                 " ".join(filter(None, map(_proof, [*uppers, *lowers]))),
             )
 
@@ -278,33 +244,33 @@ def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
 def _cells(one: Line) -> Sequence[str]:
     return (
         _link(one, one.claim["name"]),
-        _safe(one.claim["statement"]),
-        _safe(", ".join([one.claim["method"], *one.claim["assumptions"]])),
-        _safe(one.verdict),
-        _share(one.by_runs, one),
-        _share(one.by_program, one),
-        _share(one.by_oracle, one),
+        safe(one.claim["statement"]),
+        safe(", ".join([one.claim["method"], *one.claim["assumptions"]])),
+        safe(one.verdict),
+        _number(one.by_runs, one),
+        _number(one.by_program, one),
+        _number(one.by_oracle, one),
         {True: "✓", False: "✗", None: ""}[one.claim["homogeneous"]],
-        _safe(one.faults),
+        safe(one.faults),
         _proof(one),
-        _safe(one.checked),
+        safe(one.checked),
     )
 
 
 def _said(one: Line) -> str:
-    return f"{_link(one, one.claim['name'])}: {_safe(one.claim['statement'])}"
+    return f"{_link(one, one.claim['name'])}: {safe(one.claim['statement'])}"
 
 
-def _share(value: float | None, one: Line | None) -> str:
+def _number(value: float | None, one: Line | None) -> str:
     return "" if value is None or one is None else _link(one, f"{value:.3f}")
 
 
 def _proof(one: Line) -> str:
-    return f'<a href="{_safe(one.proof)}">proof</a>' if one.proof else ""
+    return f'<a href="{safe(one.proof)}">proof</a>' if one.proof else ""
 
 
 def _link(one: Line, text: str) -> str:
-    return f'<a href="{one.place}/{PAGE}">{_safe(text)}</a>'
+    return f'<a href="{one.place}/{PAGE}">{safe(text)}</a>'
 
 
 # --- methods --------------------------------------------------------------------------------------
@@ -319,14 +285,12 @@ def _method(
     would run is taken.
     """
     about = archive.about
-    (out / place).mkdir(exist_ok=True)
-    with whole(out / place / TEXT) as file:
-        file.write(archive.read(MARKDOWN))
+    _write(out / place, {TEXT: archive.read(MARKDOWN)})
     said = re.search('aria-label="([^"]*)"', archive.read(BADGE).decode(errors="replace"))
     row = (
-        f'<a href="{place}/{TEXT}">{_safe(about["method"])}</a>',
-        _safe(html.unescape(said[1]) if said else ""),
-        _safe(_checked(kept)),
+        f'<a href="{place}/{TEXT}">{safe(about["method"])}</a>',
+        safe(html.unescape(said[1]) if said else ""),
+        safe(_checked(kept)),
     )
     return (about["suite"], _digest(archive.read(SPEC))), row
 
@@ -338,12 +302,8 @@ def _checked(kept: Mapping[str, Any]) -> str:
     )
 
 
-def _write_pages(pages: Mapping[str, str], folder: Path) -> None:
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     folder.mkdir(exist_ok=True)
-    for name in (PAGE, MARKDOWN, BADGE):
+    for name, content in files.items():
         with whole(folder / name) as file:
-            file.write(pages[name].encode())
-
-
-def _safe(text: str) -> str:
-    return html.escape(visible(text))
+            file.write(content)

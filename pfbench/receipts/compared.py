@@ -1,6 +1,5 @@
 """A receipt of a comparison put to the test: a share of its runs made again, and new seeds."""
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import PfbenchError
-from pfbench.receipts.again import Asked, Checked, answered, other_apart, untouched
+from pfbench.receipts.again import AT_ONCE, Asked, Checked, How, answered, other_apart
 from pfbench.receipts.comparison import RUNS, Drawn, drawn
-from pfbench.runs.engines.engine import Engine, one_thread
+from pfbench.runs.engines.engine import one_thread
 from pfbench.runs.engines.making import make, memory_limited
-from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
@@ -24,9 +22,6 @@ from pfbench.runs.storage.content import Entry
 NEW = 20
 """Runs of new seeds, of each cell."""
 
-AT_ONCE = 5
-"""Runs that are made in one task."""
-
 
 @dataclass(frozen=True)
 class Suite:
@@ -37,31 +32,16 @@ class Suite:
 
 
 def check(
-    folder: Path,
-    about: Mapping[str, Any],
-    engine: Engine,
-    rng: random.Random,
-    *,
-    same: bool,
-    seconds: float,
-    ours: Suite | None,
+    folder: Path, about: Mapping[str, Any], how: How, ours: Suite | None
 ) -> tuple[Checked, Mapping[str, str]]:
     """Make a receipt's content again as far as the time suffices.
 
     Parameters
     ----------
-    folder
-        The receipt, unpacked; its modules must be at hand.
-    about
-        ``comparison.json``.
-    engine
-        Where the code of its author is run.
-    rng
-        Draws what is made again first, and the new seeds.
-    same
-        Whether versions and machine are those of its author: then bits must agree.
-    seconds
-        The time.
+    folder, about
+        The receipt, unpacked, and its ``comparison.json``.
+    how
+        See `How`.
     ours
         The suite of that name, if pfbench has one.
 
@@ -71,11 +51,9 @@ def check(
         What became of it, and its pages, drawn anew.
     """
     found, read = Checked(), list[Drawn | str]()
-    seeds = [rng.randrange(2**31) for _ in range(NEW)]
-    first = Asked(
-        Task(untouched, (_drawn, folder, about, seeds), seconds), read.append, "its pages"
-    )
-    answered([first], engine, found, seconds)
+    seeds = [how.rng.randrange(2**31) for _ in range(NEW)]
+    first = Asked(how.task(_drawn, folder, about, seeds), read.append, "its pages")
+    answered([first], how, found)
     there = read[0] if read else ""
     if isinstance(there, str):
         found.off += [there] if there else []
@@ -88,8 +66,7 @@ def check(
         unknown = [plan for plan in there.others if plan not in ours.shipped.runs]
         found.off += _otherwise(there, known, ours.shipped.runs)
         found.shipped = len(there.others) - len(unknown)
-    asked = _asked(there, known, unknown, found, rng, same=same, seconds=seconds)
-    answered(list(asked), engine, found, seconds)
+    answered(list(_asked(there, known, unknown, found, how)), how, found)
     return found, there.pages
 
 
@@ -109,10 +86,7 @@ def _asked(
     known: Mapping[PlannedRun, Entry],
     unknown: Sequence[PlannedRun],
     found: Checked,
-    rng: random.Random,
-    *,
-    same: bool,
-    seconds: float,
+    how: How,
 ) -> Iterator[Asked]:
     """Yield what is asked, what must be known of a receipt first, each in an order drawn."""
     pool = [plan for plan in (*there.mine, *unknown) if known[plan].run.status not in BY_THE_CLOCK]
@@ -120,12 +94,12 @@ def _asked(
 
     def again(plans: Sequence[PlannedRun], what: str, *, needed: bool) -> Asked:
         old = [known[plan].run for plan in plans]
-        task = Task(untouched, (_made, plans, there.targets, [_steps(run) for run in old]), seconds)
-        return Asked(task, _Again(old, plans, found, same), what, needed)
+        task = how.task(_made, plans, there.targets, [_steps(run) for run in old])
+        return Asked(task, partial(_again, old, plans, found, how.same), what, needed)
 
-    cells = rng.sample(sorted(there.cells), len(there.cells))
+    cells = how.mixed(sorted(there.cells))
     first = {
-        rng.choice([one for one in there.cells[name][0] if one in pool] or pool): name
+        how.rng.choice([one for one in there.cells[name][0] if one in pool] or pool): name
         for name in cells
     }
     for plan, name in first.items():
@@ -133,38 +107,28 @@ def _asked(
     alone = {there.cells[name][1][0].problem: name for name in cells}
     for name in alone.values():
         plan = there.cells[name][1][0]
-        yield Asked(
-            Task(untouched, (_alone, plan), seconds),
-            found.note,
-            f"the method of {name} in a process of its own",
-        )
+        what = f"the method of {name} in a process of its own"
+        yield Asked(how.task(_alone, plan), found.note, what)
     for k, name in enumerate(cells):
         old, new = there.cells[name]
         law = partial(_fresh, [known[plan].run for plan in old], name, found)
-        task = Task(untouched, (_made, new, there.targets, [()] * len(new)), seconds)
+        task = how.task(_made, new, there.targets, [()] * len(new))
         yield Asked(task, law, f"new seeds of {name}", not k)
-    rest = rng.sample([plan for plan in pool if plan not in first], len(pool) - len(first))
+    rest = how.mixed([plan for plan in pool if plan not in first])
     for k in range(0, len(rest), AT_ONCE):
         yield again(rest[k : k + AT_ONCE], "further runs", needed=False)
 
 
-@dataclass
-class _Again:
-    """Takes runs that were made again."""
-
-    old: Sequence[Run]
-    plans: Sequence[PlannedRun]
-    found: Checked
-    same: bool
-
-    def __call__(self, made: Sequence[Run]) -> None:
-        tolerance = 0.0 if self.same else TOLERANCE
-        for plan, there, here in zip(self.plans, self.old, made, strict=True):
-            self.found.runs[0] += 1
-            if what := difference_of(there, here, tolerance):
-                now, before = ({**run.counts.as_dict()}.get(what, "") for run in (here, there))
-                numbers = f" {now} for {before}" if now != before else ""
-                self.found.off.append(f"the run of {_named(plan)} made again has {what}{numbers}")
+def _again(
+    old: Sequence[Run], plans: Sequence[PlannedRun], found: Checked, same: bool, made: Sequence[Run]
+) -> None:
+    """Take runs that were made again."""
+    for plan, there, here in zip(plans, old, made, strict=True):
+        found.runs[0] += 1
+        if what := difference_of(there, here, 0.0 if same else TOLERANCE):
+            now, before = (run.counts.as_dict().get(what, "") for run in (here, there))
+            numbers = f" {now} for {before}" if now != before else ""
+            found.note(f"the run of {_named(plan)} made again has {what}{numbers}")
 
 
 def _fresh(old: Sequence[Run], name: str, found: Checked, made: Sequence[Run]) -> None:

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import storing
 from pfbench.base.selectors import by_module, module_of, own_in
 from pfbench.base.user_code import is_ours
 from pfbench.receipts.content import BADGE, MACROS, MARKDOWN, PAGE
@@ -23,14 +22,13 @@ from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.on_suite import OnSuite, put_on
 from pfbench.reporting.statistics import Price
 from pfbench.runs.execute import Outcome
-from pfbench.runs.lock import lock, requirements
-from pfbench.runs.pack import code_of, contents_of, data_digests
+from pfbench.runs.pack import code_of, contents_of, data_digests, sealed
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.planning.study import Spec, Study
 from pfbench.runs.rerun import placed_anywhere
 from pfbench.runs.shipped import CURVE, MOST_BYTES, read_shipped, ship
-from pfbench.runs.storage.archive import LOCK, SPEC, Form, write_archive
+from pfbench.runs.storage.archive import SPEC, Form
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.schema import table_of, text
 
@@ -143,8 +141,6 @@ def write(
     named = {name for plan in plans for of in plan.own_selectors for name in own_in(of)}
     modules = frozenset(module for module in map(module_of, named) if not is_ours(module))
     code = code_of(modules)
-    contents, versions = contents_of(plans, code), lock()
-    digests = data_digests(iter(plans))
     about = {
         "pfbench": version,
         "name": compared.report.spec.name,
@@ -153,10 +149,7 @@ def write(
         "price": price,
         "others": "shipped" if any(one.origin == "shipped" for one in compared.every) else "made",
         "environment": dict(environment),
-        "data": {**digests, **contents.data},
-        "reads": dict(contents.digests),
-        "origins": dict(contents.origins),
-        "lock": versions,
+        "data": data_digests(iter(plans)),
     }
     with TemporaryDirectory(prefix="pfbench-receipt-") as temporary:
         folder = Path(temporary)
@@ -165,14 +158,9 @@ def write(
         files = {
             SPEC: suite.text.encode(),
             RUNS: (folder / RUNS).read_bytes(),
-            LOCK: requirements(versions),
             **{name: of.encode() for name, of in drawn(folder, about, ()).pages.items()},
-            **code,
-            **contents.inside,
         }
-    with storing(f"the receipt {path}"):
-        write_archive(path, files, about, COMPARISON)
-    return about
+    return sealed(path, about, files, code, contents_of(plans, code), COMPARISON)
 
 
 def _ship(path: Path, compared: OnSuite, version: str) -> None:

@@ -9,19 +9,18 @@ from typing import Any
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import InputError, PfbenchError, in_words
-from pfbench.base.files import storing
+from pfbench.base.selectors import module_of
 from pfbench.base.user_code import is_ours
 from pfbench.receipts.runs import Cell, Row, cells, written
 from pfbench.runs.contents import found_by
-from pfbench.runs.lock import lock, requirements
-from pfbench.runs.pack import code_of
+from pfbench.runs.pack import code_of, sealed
 from pfbench.runs.reads import declared
-from pfbench.runs.storage.archive import LOCK, Form, write_archive
+from pfbench.runs.storage.archive import Form
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.schema import list_of, table, table_of, text, whole
 from pfbench.verification.claim import Claim
 from pfbench.verification.homogeneous import of_claim
-from pfbench.verification.own import stated
+from pfbench.verification.own import parted, stated
 from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.setting import instances
 from pfbench.verification.subject import Broken, Untestable
@@ -180,13 +179,8 @@ def about(
         "effort": effort,
         "environment": dict(environment),
         "claims": [described(one) for one in claims],
-        "verdicts": list(found.verdicts),
-        "errata": list(found.errata),
-        "faults": dict(found.faults),
-        "power": list(found.power),
-        "worst": list(found.worst),
+        **{name: of for name, of in vars(found).items() if name != "rows"},
         "cells": [cell.name for one in claims for cell in cells(one)],
-        "without": dict(found.without),
     }
 
 
@@ -214,32 +208,14 @@ def write(
     module = by_module(reference).partition(":")[0]
     code = {} if is_ours(module) else code_of(frozenset({module}))
     contents = found_by(_dry, reference, by_module(reference), code)
-    versions = lock()
-    every = {
-        **said,
-        "data": dict(contents.data),
-        "reads": dict(contents.digests),
-        "origins": dict(contents.origins),
-        "lock": versions,
-    }
-    files = {
-        LOCK: requirements(versions),
-        RUNS: written(rows),
-        **{name: content.encode() for name, content in shown.items()},
-        **code,
-        **contents.inside,
-    }
-    with storing(f"the receipt {path}"):
-        write_archive(path, files, every, RECEIPT)
-    return every
+    files = {RUNS: written(rows), **{name: page.encode() for name, page in shown.items()}}
+    return sealed(path, said, files, code, contents, RECEIPT)
 
 
 def by_module(reference: str) -> str:
     """Return MODULE or MODULE:NAME for FILE.py or FILE.py:NAME, wherever the file lies."""
-    home, _, attribute = reference.rpartition(":")
-    if not home or attribute.endswith(".py"):
-        home, attribute = reference, ""
-    module = Path(home).stem if home.endswith(".py") else home
+    home, attribute = parted(reference)
+    module = module_of(f"{home}:")
     return f"{module}:{attribute}" if attribute else module
 
 

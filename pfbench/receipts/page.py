@@ -1,6 +1,5 @@
 """A receipt as people read it: HTML, Markdown, macros of LaTeX and a badge."""
 
-import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
@@ -9,7 +8,8 @@ from typing import Any
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import visible
 from pfbench.receipts.content import BADGE, MACROS, MARKDOWN, PAGE
-from pfbench.receipts.runs import Row
+from pfbench.receipts.markup import document, safe, table
+from pfbench.receipts.runs import Row, by_cell
 from pfbench.reporting.documents.macros import macro_name
 from pfbench.reporting.latex import latex_text
 
@@ -70,8 +70,8 @@ def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
     """Return the summary of a receipt."""
     verdicts = {one["verdict"] for one in about["verdicts"]}
     order = ("violated", "failed", "inconclusive", "disputed", "holds")
-    means = {about["cells"][at]: value for at, value in _means(about, rows).items()}
-    binding = max(means, key=lambda name: means[name], default="")
+    reached = means(about, rows)
+    binding = max(reached, key=lambda name: reached[name], default="")
     counted = [
         one["found_by"]
         for one in about["faults"]["generated"]
@@ -80,7 +80,7 @@ def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
     found = [*(bool(one["caught_by"]) for one in about["faults"]["planted"]), *map(bool, counted)]
     return Summary(
         verdict=next((one for one in order if one in verdicts), "holds"),
-        ratio=means.get(binding),
+        ratio=reached.get(binding),
         binding=binding,
         units=all(one["homogeneous"] is not False or one["normalised"] for one in about["claims"]),
         found=sum(found),
@@ -88,16 +88,18 @@ def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
     )
 
 
-def _means(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[int, float]:
-    """Return the mean share of its bound of each cell of a bound, by its number."""
-    bounds = {
-        name for one in about["claims"] for name, of in one["settings"].items() if of["bounds"]
-    }
-    found: dict[int, list[float]] = {}
-    for row in rows:
-        if about["cells"][int(row["cell"])] in bounds:
-            found.setdefault(int(row["cell"]), []).append(row["measured"])
-    return {at: mean(values) for at, values in found.items()}
+def means(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, float]:
+    """Return the mean share of its bound of each cell of a bound that has runs, by its name."""
+    every = [one for claim in about["claims"] for one in claim["settings"].items()]
+    bounds = {name for name, setting in every if setting.get("bounds")}
+    runs = by_cell(about["cells"], rows).items()
+    return {name: mean(row["measured"] for row in of) for name, of in runs if of and name in bounds}
+
+
+def share(worst: Mapping[str, Any]) -> float | None:
+    """Return a worst case of few steps over its bound; None if there is not both."""
+    value, bound = worst.get("worst_case"), worst.get("bound")
+    return value / bound if value is not None and bound else None
 
 
 def shown(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, str]:
@@ -136,7 +138,7 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
         (
             str(one["steps"]),
             *map(_number, (one["worst_case"], one["bound"])),
-            _share(one),
+            "" if (part := share(one)) is None else f"{part:.4f}",
             _why(one),
         )
         for one in about["worst"]
@@ -191,8 +193,7 @@ def _counts(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _runs(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-    for at, name in enumerate(about["cells"]):
-        own = [row for row in rows if row["cell"] == at]
+    for name, own in by_cell(about["cells"], rows).items():
         if not own:
             yield name, "0", about["without"].get(name, ""), ""
             continue
@@ -231,11 +232,6 @@ def _lines(about: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _share(one: Mapping[str, Any]) -> str:
-    known = one["worst_case"] is not None and one["bound"]
-    return f"{one['worst_case'] / one['bound']:.4f}" if known else ""
-
-
 def _why(one: Mapping[str, Any]) -> str:
     """Return how large the proof is that no function is worse, which receipt.json has in full."""
     proof = one.get("proof")
@@ -259,14 +255,6 @@ def _number(value: Any) -> str:
 
 
 # --- how ------------------------------------------------------------------------------------------
-
-_STYLE = """
-body { font: 13px/1.35 system-ui, sans-serif; max-width: 76rem; margin: 1rem auto; padding: 0 1rem }
-h1 { font-size: 1.2rem; margin: 0 0 .4rem } h2 { font-size: .85rem; margin: .7rem 0 .1rem }
-table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
-padding: .08rem .9rem .08rem 0 } th { font-weight: 600; color: #555 } div { overflow-x: auto }
-p { margin: .3rem 0; overflow-wrap: anywhere } svg { max-width: 100% }
-"""
 
 
 def pages(
@@ -292,34 +280,14 @@ def pages(
 
 
 def _html(of: str, badge: str, parts: Sequence[Part], said: Sequence[str]) -> str:
-    def cells(kind: str, row: Sequence[str]) -> str:
+    def cells(row: Sequence[str]) -> list[str]:
         # Names of instances are one long word, which may be broken at its commas.
-        return "".join(f"<{kind}>{_safe(cell).replace(',', ',<wbr>')}</{kind}>" for cell in row)
+        return [safe(cell).replace(",", ",<wbr>") for cell in row]
 
-    tables = [
-        f"<h2>{_safe(part.title)}</h2><div><table><tr>{cells('th', part.head)}</tr>"
-        + "".join(f"<tr>{cells('td', row)}</tr>" for row in part.rows)
-        + "</table></div>"
-        for part in parts
-        if part.rows
-    ]
-    return "\n".join(
-        [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            "style-src 'unsafe-inline'\">",
-            '<meta name="viewport" content="width=device-width">',
-            f"<title>Receipt of {_safe(of)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>Receipt of {_safe(of)}</h1>{badge}",
-            *tables,
-            *(f"<p>{_safe(line)}</p>" for line in said),
-            "</body></html>\n",
-        ]
+    tables = [table(one.title, cells(one.head), [*map(cells, one.rows)]) for one in parts]
+    return document(
+        f"Receipt of {of}", [badge, *tables, *(f"<p>{safe(line)}</p>" for line in said)]
     )
-
-
-def _safe(value: str) -> str:
-    return html.escape(visible(value))
 
 
 def _markdown(of: str, words: Sequence[str], parts: Sequence[Part], said: Sequence[str]) -> str:
@@ -344,14 +312,14 @@ def _plain(text: str) -> str:
 
 def _macros(about: Mapping[str, Any], short: Summary, rows: Sequence[Row]) -> str:
     """Return its numbers as commands of LaTeX."""
-    worst = [one for one in about["worst"] if one.get("bound") and one["worst_case"] is not None]
+    worst = [part for one in about["worst"] if (part := share(one)) is not None]
     numbers = {
         "Verdict": short.verdict,
         "Ratio": "" if short.ratio is None else f"{short.ratio:.2f}",
         "Found": str(short.found),
         "Faults": str(short.faults),
         "Runs": str(len(rows)),
-        "Worst": f"{max(map(_quotient, worst)):.2f}" if worst else "",
+        "Worst": f"{max(worst):.2f}" if worst else "",
     }
     named = {
         macro_name([*about["name"].split("_"), name]): text
@@ -362,19 +330,15 @@ def _macros(about: Mapping[str, Any], short: Summary, rows: Sequence[Row]) -> st
     return "\n".join([f"% Receipt of {latex_text(about['theorem'])}", *lines, ""])
 
 
-def _quotient(one: Mapping[str, Any]) -> float:
-    return float(one["worst_case"] / one["bound"])
-
-
 def _badge(words: Sequence[str], colour: str) -> str:
     """Return the summary as a picture."""
     text = " · ".join(words)
     width = 62 + 6 * len(text)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
-        f'aria-label="{_safe(text)}"><rect width="54" height="20" fill="#444"/>'
+        f'aria-label="{safe(text)}"><rect width="54" height="20" fill="#444"/>'
         f'<rect x="54" width="{width - 54}" height="20" fill="{colour}"/>'
         '<g fill="#fff" font-family="DejaVu Sans,Verdana,sans-serif" font-size="11">'
         f'<text x="6" y="14">pfbench</text><text x="59" y="14" textLength="{width - 64}">'
-        f"{_safe(text)}</text></g></svg>\n"
+        f"{safe(text)}</text></g></svg>\n"
     )

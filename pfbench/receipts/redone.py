@@ -11,6 +11,7 @@ from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.receipts.again import other_apart
 from pfbench.receipts.content import described, worst_cases
 from pfbench.receipts.runs import Cell, Row, cells, tried
+from pfbench.verification.claim import Claim
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.generate import drawn, faults_of
 from pfbench.verification.instances import redrawn
@@ -25,6 +26,10 @@ WHOLE = 200
 
 def _cells(theorem: str) -> list[Cell]:
     return [cell for claim in stated(theorem).claims for cell in cells(claim)]
+
+
+def _claim(theorem: str, name: str) -> Claim:
+    return next(one for one in stated(theorem).claims if one.name == name)
 
 
 def statements(theorem: str, seed: int, most: int) -> dict[str, Any]:
@@ -91,13 +96,12 @@ def alone(theorem: str, at: int, seed: int, row: Row | None) -> str:
 
 def verdict_on(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
     """Return the verdict on a claim."""
-    claim = next(one for one in stated(theorem).claims if one.name == name)
-    return judge(claim, effort=effort, seed=seed).as_json()
+    return judge(_claim(theorem, name), effort=effort, seed=seed).as_json()
 
 
 def anew(theorem: str, name: str, effort: str, seed: int) -> str:
     """Return how a claim is wrong on problems drawn anew, under another name; empty if not."""
-    claim = next(one for one in stated(theorem).claims if one.name == name)
+    claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     drawn = tuple(redrawn(one, seed, called) for one in claim.instances)
     found = judge(replace(claim, instances=drawn, home=None), effort=effort, seed=seed)
@@ -117,7 +121,7 @@ def erratum_again(theorem: str, name: str, effort: str, seed: int) -> Mapping[st
 
 def worst_again(theorem: str, name: str) -> Sequence[Mapping[str, Any]]:
     """Return the worst cases of few steps of a claim."""
-    return worst_cases(next(one for one in stated(theorem).claims if one.name == name))
+    return worst_cases(_claim(theorem, name))
 
 
 def is_found(theorem: str, method: str, name: str, claim: str, effort: str, seed: int) -> bool:

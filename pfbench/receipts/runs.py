@@ -80,12 +80,15 @@ class Cell:
         many = SEEDS_OF_RATES if isinstance(self.claim.check, Rate) else SEEDS
         return drawn_seeds(Trial(self.claim, seed=seed), self.instance, many)
 
+    def value(self, check: Rate) -> float:
+        """Return the value of what grows."""
+        return next(one for one in check.values if _of_rate(check, one) == self.label)
+
     def case(self, data: int) -> Case:
         """Return the problem of a seed with the method made for it."""
         check, trial = self.claim.check, Trial(self.claim)
         if isinstance(check, Rate):
-            value = next(one for one in check.values if _of_rate(check, one) == self.label)
-            return check.case(trial, self.instance, value, data)
+            return check.case(trial, self.instance, self.value(check), data)
         setting = check.setting if isinstance(check, ErrorLaw) else check.settings[self.label]  # type: ignore[attr-defined]
         return setting.on(trial, self.instance.of_seed(data))
 
@@ -100,6 +103,11 @@ def cells(claim: Claim) -> list[Cell]:
     else:
         labels = [""] if isinstance(check, ErrorLaw) else []
     return [Cell(claim, k, label) for k in range(len(claim.instances)) for label in labels]
+
+
+def by_cell(names: Sequence[str], rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the runs of each cell by its name, in their order."""
+    return {name: [row for row in rows if row["cell"] == at] for at, name in enumerate(names)}
 
 
 def _of_rate(check: Rate, value: float) -> str:
@@ -140,8 +148,7 @@ def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:
         if check.values(case) != bounds:
             raise Broken(f"the bound of {cell.name} is another one after a run than before")
     elif isinstance(check, Rate):
-        value = next(one for one in check.values if _of_rate(check, one) == cell.label)
-        measured = check.calls(trial, cell.instance, value, data, seed)
+        measured = check.calls(trial, cell.instance, cell.value(check), data, seed)
     row = (steps, *counts, perf_counter() - started, at, data, seed, measured, iterates)
     return dict(zip(COLUMNS, row, strict=True))
 

@@ -30,7 +30,7 @@ from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.reads import declared
 from pfbench.runs.rerun import Rerun, named_files, placed_anywhere, rerun
-from pfbench.runs.storage.archive import CODE, LOCK, SPEC, Archive, write_archive
+from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, Form, write_archive
 from pfbench.runs.storage.keys import reachable
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.store import Store
@@ -78,7 +78,6 @@ def pack(
     modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
     code = code_of(frozenset(m for m in modules if not is_ours(m)))
     contents = contents_of([outcome.plan for outcome in outcomes], code)
-    versions = lock()
     about = {
         "pfbench": version,
         "name": name,
@@ -86,18 +85,54 @@ def pack(
         "own": own,
         "environments": _each(dict(entry.environment) for entry in entries),
         "problems": {o.plan.problem: _digest(o.plan) for o in outcomes},
-        "data": {**data_digests(o.plan for o in outcomes), **contents.data},
-        "reads": contents.digests,
-        "origins": contents.origins,
-        "lock": versions,
+        "data": data_digests(o.plan for o in outcomes),
     }
-    files = {SPEC: text.encode(), LOCK: requirements(versions), **code, **contents.inside}
+    files = {SPEC: text.encode()}
     for entry in entries:
         file = KINDS["run"].file.format(shard=entry.key[:2], key=entry.key)
         files[file] = store.read("run", entry.key) or b""
+    return sealed(path, about, files, code, contents)
+
+
+def sealed(
+    path: Path,
+    about: Mapping[str, Any],
+    files: Mapping[str, bytes],
+    code: Mapping[str, bytes],
+    contents: Contents,
+    form: Form = PACK,
+) -> Mapping[str, Any]:
+    """Write an archive with code, what that reads, and the versions that are here.
+
+    Parameters
+    ----------
+    about, files, form
+        As `write_archive` takes them; ``data`` may be in `about`.
+    code, contents
+        As `code_of` and `pfbench.runs.contents.found_by` return them.
+
+    Returns
+    -------
+    mapping of str to object
+        What the archive says of itself, without the hashes.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written.
+    """
+    versions = lock()
+    said = {
+        **about,
+        "data": {**about.get("data", {}), **contents.data},
+        "reads": dict(contents.digests),
+        "origins": dict(contents.origins),
+        "lock": versions,
+    }
+    inside = {**files, LOCK: requirements(versions), **code, **contents.inside}
     with storing(f"the archive {path}"):
-        write_archive(path, files, about)
-    return about
+        write_archive(path, inside, said, form)
+    return said
 
 
 def _each(environments: Iterator[dict[str, str]]) -> list[dict[str, str]]:

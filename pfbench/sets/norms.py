@@ -18,7 +18,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.base.passing import passed_on
+from pfbench.base.passing import PassedOn
 from pfbench.sets.body import Body, gradient, is_point, projectable
 
 
@@ -129,8 +129,11 @@ class Entrywise(NormBall):
         """(M, N)."""
         return self.size
 
-    name, radius, zeta, omega = passed_on("ball", "name", "radius", "zeta", "omega")
-    diameter = passed_on("ball", "diameter")
+    name = PassedOn[str]("ball")
+    radius = PassedOn[float]("ball")
+    zeta = PassedOn[float]("ball")
+    omega = PassedOn[float]("ball")
+    diameter = PassedOn[float]("ball")
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""

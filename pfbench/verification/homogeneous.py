@@ -13,6 +13,7 @@ from pfbench.base.errors import Refused, in_words
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.laws.schedules import keeps_its_schedule
+from pfbench.verification.parameters import UNITS
 from pfbench.verification.scaled_schedules import (
     ACCURACIES,
     USUAL,
@@ -30,7 +31,6 @@ from pfbench.verification.units import (
     GRADIENT,
     NUMBER,
     ONE,
-    PARAMETERS,
     QUANTITIES,
     SQUARE,
     Scaling,
@@ -225,4 +225,4 @@ def _parameter_unit(method: Any, name: str) -> Unit:
             pass
     if name == "step" and "lo" in getattr(method, "requires", ()):
         return NUMBER
-    return PARAMETERS.get(name, (NUMBER,))[0]
+    return UNITS.get(name, (NUMBER,))[0]

@@ -32,7 +32,7 @@ def stated(reference: str) -> Paper:
     InputError
         If it cannot be imported, states no claim, or two of one name.
     """
-    home, attribute = _parted(reference)
+    home, attribute = parted(reference)
     module = module_of(home)
     every = _gathered(vars(module).values())
     wanted = every
@@ -99,7 +99,7 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
             raise InputError(f"the claim {one.name} fails with {words}.") from error
 
 
-def _parted(reference: str) -> tuple[str, str]:
+def parted(reference: str) -> tuple[str, str]:
     """Return the file or module, and the name in it."""
     home, _, attribute = reference.rpartition(":")
     if not home or attribute.endswith(".py"):

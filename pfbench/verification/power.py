@@ -153,8 +153,7 @@ class Search:
         Positions in `FACTORS`: `low` is not found (-1: none is known to be missed), `high` is found
         (`len(FACTORS)`: none is known to be).
     lost
-        Number of checks that were killed: they count as errors that are not found, though nobody
-        knows.
+        Number of trials that ended without a verdict; they count as errors that are not found.
     asked
         Whether it is searched; if not, `high` is what less effort found.
     """

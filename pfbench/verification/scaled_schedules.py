@@ -8,11 +8,11 @@ from typing import Any
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
+from pfbench.verification.parameters import UNITS
 from pfbench.verification.stating.setting import has_schedule
 from pfbench.verification.units import (
     GRADIENT,
     ONE,
-    PARAMETERS,
     QUANTITIES,
     SCALINGS,
     SQUARE,
@@ -171,7 +171,7 @@ def parameters_off(made: Parameters) -> Departures:
             def at(by: Scaling, name: str = name) -> Any:
                 return made(by)[name]
 
-            off = [departure(name, at, unit) for unit in PARAMETERS.get(name, (unit_of(at),))]
+            off = [departure(name, at, unit) for unit in UNITS.get(name, (unit_of(at),))]
             found.real.extend([str(off[0])] if all(off) else [])
             continue
         for by in SCALINGS:

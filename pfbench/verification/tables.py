@@ -164,10 +164,11 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
         "a dash: none of them, and an error for which the bound has room is none. Full effort is "
         "asked only about smaller errors than quick effort finds, and finds what that does "
-        "where a check takes too long to be asked (`at most`). A check that was killed or cannot "
-        "be made with the error is lost, and finds nothing. A claim asks one thing of a "
-        "method, and others of the same method the rest: the first table has the claim of a method "
-        "that finds the least error.",
+        "where a check takes too long to be asked (`at most`). A trial, a check of one error with "
+        "one seed, ends without a verdict where it is killed, or the method cannot be made with "
+        "the error: it counts as one that does not find it, and how many do so is said. A claim "
+        "asks one thing of a method, and others of the same method the rest: the first table has "
+        "the claim of a method that finds the least error.",
         "",
         *_by_method(found),
         "",

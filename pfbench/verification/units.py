@@ -54,27 +54,6 @@ QUANTITIES: Mapping[str, Unit] = MappingProxyType(
 )
 """The units of what is measured."""
 
-PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            ("iterations", "batch", "period", "snapshot", "restarts", "subepochs"), (NUMBER,)
-        ),
-        **dict.fromkeys(("refresh", "alpha", "beta", "table_weight", "offset"), (NUMBER,)),
-        "delay": (NUMBER,),
-        "floor": (SQUARE,),
-        "diameter": (LENGTH,),
-        "step": (STEP, NUMBER, LENGTH),
-        "lam": (STEP, NUMBER),
-        "smoothness": (CURVATURE,),
-        "sigma": (CURVATURE,),
-        "curvature": (CURVATURE, VALUE),
-        "delta": (VALUE,),
-        "tolerance": (VALUE, SQUARE, GRADIENT),
-        "epsilon": (VALUE, SQUARE, GRADIENT),
-    }
-)
-"""The units that a method's parameter may have, by the name that all methods share."""
-
 _WHOLE = frozenset({*"nNKTtkijpqbmSE"})
 """Names of whole numbers in formulas."""
 

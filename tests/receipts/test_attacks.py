@@ -8,12 +8,13 @@ import pytest
 from forged_receipts import THEOREM, content, forged, run
 
 from pfbench.base.errors import InputError
-from pfbench.receipts.again import Checked, untouched
-from pfbench.receipts.checking import _Asking, _otherwise, _Verdict
+from pfbench.receipts.again import Checked, How, untouched
+from pfbench.receipts.checking import _Asking, _otherwise, _verdict
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import shown
 from pfbench.receipts.redone import alone, is_found, none_of, statements, verdict_on
-from pfbench.receipts.runs import cells, tried
+from pfbench.receipts.runs import by_cell, cells, tried
+from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.pack import check_new
 from pfbench.runs.storage.archive import opened, write_archive
 from pfbench.verification.own import stated
@@ -75,7 +76,7 @@ def test_what_follows_from_the_code_is_what_it_says(receipt, importable, change,
     about, rows, inside = content(receipt)
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
     said = statements(theorem, about["seed"], about["faults"]["most"])
-    old = {at: [row for row in rows if row["cell"] == at] for at in range(len(about["cells"]))}
+    old = by_cell(about["cells"], rows)
     assert list(_otherwise(about, old, said)) == []
     change(about)
     assert any(says in text for text in _otherwise(about, old, said))
@@ -88,9 +89,9 @@ def test_each_part_of_a_verdict_is_made_again(receipt, importable, part):
     there = next(one for one in about["verdicts"] if one["claim"] == "lazy-count")
     again = verdict_on(theorem, "lazy-count", "quick", about["seed"])
     honest, wrong = Checked(), Checked()
-    _Verdict(there, honest, same=True)(again)
+    _verdict(there, honest, True, again)
     told = "Found by all." if part == "reason" else there[part] | {"sfo": 1.0, ": sfo": 1.0}
-    _Verdict(there | {part: told}, wrong, same=True)(again)
+    _verdict(there | {part: told}, wrong, True, again)
     assert honest.off == []
     assert f"the verdict on lazy-count: {part}" in wrong.off[0]
 
@@ -109,7 +110,7 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(rece
     how = about["effort"], about["seed"]
     assert is_found(theorem, found["method"], found["fault"], found["found_by"], *how)
     assert not is_found(theorem, found["method"], found["fault"], "", *how)
-    asking = _Asking(about, {}, random.Random(0), Checked(), True, 1.0)
+    asking = _Asking(about, {}, How(ThisProcess(), random.Random(0), True, 1.0), Checked())
     found |= {"found_by": None, "equivalent": "runs"}
     asked = {one.what for one in asking.findings()}
     assert f"fault {found['fault']}" in asked  # there are four, and all are looked at

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from forged_receipts import run
 
-from pfbench.receipts.again import Checked
+from pfbench.receipts.again import Checked, How
 from pfbench.receipts.board import page
 from pfbench.receipts.compared import Suite, _alone, _fresh, check
 from pfbench.receipts.comparison import COMPARISON, RUNS, drawn
@@ -115,8 +115,7 @@ def inside(home, tmp_path, monkeypatch):
 
 def checked(inside, ours=None):
     folder, about = inside
-    engine, rng = ThisProcess(), random.Random(1)
-    found, _ = check(folder, about, engine, rng, same=True, seconds=60.0, ours=ours)
+    found, _ = check(folder, about, How(ThisProcess(), random.Random(1), True, 60.0), ours)
     return found
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.checking import Checked, _fresh, check
+from pfbench.receipts.again import Checked, How
+from pfbench.receipts.checking import _fresh, check
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import summary
 from pfbench.receipts.redone import alone, anew
@@ -33,7 +34,7 @@ def checked(tmp_path, monkeypatch):
     def of(path):
         about, rows, inside = content(path)
         (tmp_path / "lazy_descent.py").write_bytes(inside["code/lazy_descent.py"])
-        return check(about, rows, ThisProcess(), random.Random(1), same=True, seconds=60.0)
+        return check(about, rows, How(ThisProcess(), random.Random(1), True, 60.0))
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
@@ -82,6 +83,21 @@ def test_an_honest_one_passes_elsewhere(receipt, tmp_path, monkeypatch):
     assert found["off"] == found["unreached"] == []
     assert found["sha256"][:16] in found["text"]
     assert "lazy_descent" not in sys.modules
+
+
+def test_a_claim_that_is_violated_is_told_and_its_receipt_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    wrong = THEOREM.replace("c.n * a.iterations / 2", "c.n * a.iterations / 3")
+    (tmp_path / "lazy_wrong.py").write_text(wrong)
+    command = ("verify", "lazy_wrong.py", "--receipt", "wrong.zip", "--store", "store")
+    done = run(*command, "--faults", 0, "--longest", 0.001, "--jobs", 0)
+    sys.modules.pop("lazy_wrong", None)
+    assert done.exit_code == 1
+    assert "lazy-count is violated: The mean of SFO over all draws is 40, not 26.6" in done.stderr
+    assert "violated" in done.stdout
+    about, _, _ = content(tmp_path / "wrong.zip")
+    assert [one["verdict"] for one in about["verdicts"]] == ["tight", "violated"]
 
 
 def test_a_changed_byte_is_named_and_nothing_runs(receipt, tmp_path):

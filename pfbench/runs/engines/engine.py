@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pfbench.kernels.compiled import set_threads, threads
 from pfbench.kernels.libraries import one_blas_thread
-from pfbench.runs.engines.workers import Result, Task, attempt, run_tasks
+from pfbench.runs.engines.workers import Result, Task, Worker, attempt, run_tasks
 from pfbench.runs.storage.keys import environment
 
 RETRIES = 2
@@ -74,14 +74,21 @@ class LocalProcesses(_ThisMachine):
     """Does so many tasks at a time, each in a process that can be killed and is replaced.
 
     A run is killed when it is past its time limit by a twentieth and less than a second. A task
-    whose process was killed from outside is begun again.
+    whose process was killed from outside is begun again. With a list `idle`, processes are kept in
+    it from one call to the next, until the engine is closed.
     """
 
     slots: int
+    idle: list[Worker] | None = None
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
-        return run_tasks(tasks, self.slots, retries=RETRIES)
+        return run_tasks(tasks, self.slots, retries=RETRIES, idle=self.idle)
+
+    def close(self) -> None:
+        """See `Engine.close`."""
+        while self.idle:
+            self.idle.pop().close()
 
 
 @contextmanager

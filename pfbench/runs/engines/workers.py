@@ -83,15 +83,18 @@ class Result:
     retries: int = 0
 
 
-def run_tasks(tasks: Sequence[Task], jobs: int, *, retries: int = 0) -> Iterator[Result]:
+def run_tasks(
+    tasks: Sequence[Task], jobs: int, *, retries: int = 0, idle: "list[Worker] | None" = None
+) -> Iterator[Result]:
     """Make all tasks in `jobs` processes; yield each result as it comes.
 
     A lost task is begun again at most `retries` times. Leaving the iteration early ends all
-    workers.
+    workers that are at a task. Those that are not are ended, too, or, if there is a list `idle`,
+    put into it, from which the next call takes them: they have imported what they need.
     """
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
-    workers = [Worker() for _ in range(min(jobs, len(tasks)))]
+    workers = [idle.pop() if idle else Worker() for _ in range(min(jobs, len(tasks)))]
 
     def hand_out() -> list[Worker]:
         """Give each idle worker a task, while there are any; return those that have one."""
@@ -112,7 +115,10 @@ def run_tasks(tasks: Sequence[Task], jobs: int, *, retries: int = 0) -> Iterator
                 yield replace(result, retries=lost[result.index])
     finally:
         for worker in workers:
-            worker.close()
+            if idle is not None and worker.index is None:
+                idle.append(worker)
+            else:
+                worker.close()
 
 
 def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":

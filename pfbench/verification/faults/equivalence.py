@@ -27,6 +27,7 @@ from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.compiled import compiled
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.parameters import SHORT
 
 _ACCURACY = 1e-9
 """Relative difference of numbers that rounding explains."""
@@ -42,30 +43,6 @@ _MOST_SEQUENCES = 3000
 
 _BUDGET = Budget(sfo=20_000, lo=2_000, po=2_000, fv=20_000)
 """What a run may spend; the right ones spend far less."""
-
-_USUAL: Mapping[str, Any] = {
-    "iterations": 7,
-    "batch": 3,
-    "period": 3,
-    "step": 0.3,
-    "snapshot": 7,
-    "smoothness": 1.5,
-    "curvature": 1.5,
-    "restarts": 2,
-    "subepochs": 2,
-    "refresh": 0.3,
-    "table_weight": 0.3,
-    "delay": 4,
-    "tolerance": 0.05,
-    "diameter": 2.0,
-    "alpha": 0.3,
-    "floor": 0.5,
-    "beta": 0.7,
-    "lam": 0.3,
-    "delta": 1.0,
-    "sigma": 0.7,
-}
-"""What a parameter is set to that has no default, by the names that all methods share."""
 
 _ALWAYS = frozenset({"iterations", "batch", "period"})
 """Parameters that are set though they have a default, where a method has them."""
@@ -236,7 +213,7 @@ def _settings(right: Any) -> tuple[Mapping[str, Any], ...]:
         return ({},)
     known = inspect.signature(right).parameters
     needed = {n for n, p in known.items() if p.default is p.empty} | (_ALWAYS & set(known))
-    usual = {name: value for name, value in _USUAL.items() if name in needed}
+    usual = {name: value for name, value in SHORT.items() if name in needed}
     found = [usual]
     for change in _VARIED:
         if set(change) <= set(known) and _can_be_made(right, {**usual, **change}):

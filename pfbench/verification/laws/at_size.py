@@ -323,9 +323,13 @@ class _Seen:
     more: str = ""
     short: bool = False
     _heads: int = 0
+    _spared: int = 0
+    _sfo: int = 0
     _least: float = 0.0
 
     def __post_init__(self) -> None:
+        # Which components of a batch came twice is not told where each is asked once.
+        self._again = np.random.default_rng(1)
         # Gradients below 1 are compared relative to those of the components, at the start.
         self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
 
@@ -355,6 +359,7 @@ class _Seen:
             if place.pick is not None:
                 pick, self.points = place.pick
                 self.picks.append((t, pick))
+            self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
             done = again | set(map(id, used))
             left = tuple(call for call in now if id(call) not in done)
@@ -373,14 +378,14 @@ class _Seen:
 
     def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
         """Return what is wrong with an estimate from one batch."""
-        if formed.refresh > 0.0 and one.coin is not None:
-            self.coins.append((t, one.coin))
-        if formed.batch is None or (formed.refresh > 0.0 and one.coin):
-            return self._compared(one, [_in_full(self.problem, formed)])
-        if formed.refresh > 0.0 and one.coin is None and not here:
-            return self._compared(one, [_in_full(self.problem, formed)])
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
-        size = formed.batch
+        size, fell = formed.batch, False
+        if formed.refresh > 0.0:
+            fell = self._in_full(one, len(drawn)) if one.coin is None else one.coin
+            self.coins.append((t, fell))
+        self._heads += fell
+        if size is None or fell:
+            return self._compared(one, [_in_full(self.problem, formed)])
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
@@ -394,6 +399,16 @@ class _Seen:
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
         return self._compared(one, again)
+
+    def _in_full(self, one: Told, asked: int) -> bool:
+        """Return how a coin fell that is not told, from how many components were asked.
+
+        A batch of all of them is asked at two points, the full gradient at one.
+        """
+        n, size = self.problem.n, self.where.parameters["batch"]
+        if asked == size == n:
+            return one.counts.sfo - self._sfo == n
+        return asked in (0, n)
 
     def _of_table(
         self,
@@ -409,14 +424,20 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
-        if len(drawn) != size * (1 + pairs):
+        spared = size * (1 + pairs) - len(drawn)
+        splits = [(drawn[:size], drawn[size:]), (drawn[-size:], drawn[:-size])][: 1 + pairs]
+        if spared and pairs:  # what is stored once may be asked once
+            splits = [one for one in splits if 0 < len(one[1]) == len(np.unique(one[1])) < size]
+        if not splits or (spared and not pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
-        batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
-        again = [table.estimate(formed, batch) for batch in batches]
+        again = [table.estimate(formed, batch) for batch, _ in splits]
         first = int(np.argmin([np.abs(one.estimate - g).max() for g in again]))
-        for batch in (batches[first], *batches[:first], *batches[first + 1 :]):
-            self._drew(t, batch)
-        table.renew(formed.at, batches[1 - first] if pairs else drawn)
+        batch, stored = splits[first]
+        self._drew(t, batch)
+        if pairs:
+            self._spared += spared
+            self._drew(t, np.concatenate([stored, self._again.choice(stored, spared)]))
+        table.renew(formed.at, stored if pairs else batch)
         return self._compared(one, again)
 
     def _table(self, formed: Formed) -> "_Stored":
@@ -460,16 +481,19 @@ class _Seen:
         s = self.where.parameters
         if "iterations" not in s:
             return ""
-        self._heads += bool(told[t].coin)
-        following = min(t + 1, len(told) - 1)
-        heads = self._heads, self._heads + bool(following > t and told[following].coin)
-        so_far, ahead = (
+        following = min(t + 1, len(told) - 1, s["iterations"] - 1)
+        coin = told[following].coin
+        falls = {False, "refresh" in s} if coin is None and t < following else {bool(coin)}
+        found = told[t].counts
+        found = replace(found, sfo=found.sfo + self._spared)
+        so_far, *ahead = (
             self.method.counts({**s, "iterations": done + 1, "heads": fell}, self.problem.n)
-            for done, fell in zip((t, min(following, s["iterations"] - 1)), heads, strict=True)
+            for done, fell in ((t, self._heads), *((following, self._heads + f) for f in falls))
         )
-        if any(between(told[t].counts, *span) for span in zip(so_far, ahead, strict=True)):
+        spans = (span for most in ahead for span in zip(so_far, most, strict=True))
+        if any(between(found, *span) for span in spans):
             return ""
-        return wrong(told[t].counts, so_far[0]).rstrip(".")
+        return wrong(found, so_far[0]).rstrip(".")
 
     def _inner(self, t: int, one: Told, place: Place) -> str:
         """Return what is wrong with an inner loop; one that goes on for longer is noted."""

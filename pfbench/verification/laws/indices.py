@@ -5,6 +5,9 @@ that it exceeds 1/level anywhere with a chance of at most the level (Ville), how
 looked at. It bets on what it saw: on bins by their frequencies so far (Dirichlet, Krichevsky and
 Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
 for each batch alone, so that what is late or rare is not outweighed by what was right before.
+
+Beside them batches are looked up among all earlier ones: several in a row come again with a chance
+that is bounded for all places together.
 """
 
 from collections.abc import Sequence
@@ -26,7 +29,12 @@ _STARTS = 8
 _LEAST = -1e6
 """Stands for the logarithm of 0."""
 
-_TESTS = 10
+_PARTS = 32
+"""Parts of a run that are looked at by themselves, in `_FEW` bins."""
+
+_FEW = 4
+
+_TESTS = 12
 """Those of indices, that of coins, and that of points from which a run goes on."""
 
 
@@ -68,6 +76,9 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     window = np.arange(len(drawn)) - max(1, n // 10)
     begun = np.concatenate([[0], ends[:-1]])[batch_of]
     bins, bits, shares = _binned(drawn, n), drawn % _BINS, _shares(n)
+    part_of = batch_of * _PARTS // len(batches)
+    ended = (batch_of + 1) * _PARTS // len(batches) > part_of
+    by_part = _alone(_marginal(_binned(drawn, n, _FEW), part_of, _shares(n, _FEW)))
     earlier = _repeats(drawn, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
     again = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
@@ -77,6 +88,7 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     tests = (
         (everywhere, _evidence(_bets(bins, shares))),
         (everywhere, _alone(_marginal(bins, batch_of, shares))[batch_of]),
+        (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
         (last_bits, _evidence(_bets(bits, _residues(n)))),
         (last_bits, _alone(_marginal(bits, batch_of, _residues(n)))[batch_of]),
         (
@@ -94,7 +106,39 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
         if over.size and (found is None or batch_of[over[0]] < found.batch):
             found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
+    second, p_value = _come_again(batches, n)
+    if second is not None:
+        least = min(least, p_value)
+        if found is None or second < found.batch:
+            found = Suspect("its batches are those of before", second, p_value)
     return found, least
+
+
+def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
+    """Return the last of the first batches in a row that came before in a row, and its p-value.
+
+    Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
+    times the product of c_i!), the c_i as equal as can be; so some w in a row come again anywhere
+    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is
+    seeded anew, and indices that are walked through twice, show so however late they do.
+    """
+    T, sizes = len(batches), np.array([len(one) for one in batches])
+    each, rest = sizes // n, sizes % n
+    logs = gammaln(sizes + 1.0) - sizes * np.log(n)
+    logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
+    pairs, most = np.log(max(1.0, T * T / 2.0) * _TESTS), float(logs.max())
+    if most >= 0.0:  # a single component
+        return None, 1.0
+    w = int(np.ceil((pairs - np.log(LEVEL)) / -most))
+    names = dict[bytes, int]()
+    drawn = np.array([names.setdefault(np.sort(one).tobytes(), len(names)) for one in batches])
+    seen = set[bytes]()
+    for t in range(T - w + 1):
+        key = drawn[t : t + w].tobytes()
+        if key in seen:
+            return t + w - 1, float(np.exp(pairs + w * most))
+        seen.add(key)
+    return None, 1.0
 
 
 def suspected_choices(
@@ -111,13 +155,13 @@ def suspected_choices(
     return (Suspect(what, int(over[0]), p_value) if over.size else None), p_value
 
 
-def _binned(values: Integers, n: int) -> Integers:
-    return values * min(_BINS, n) // n
+def _binned(values: Integers, n: int, bins: int = _BINS) -> Integers:
+    return values * min(bins, n) // n
 
 
-def _shares(n: int) -> Floats:
+def _shares(n: int, bins: int = _BINS) -> Floats:
     """Return the chance of each bin, exactly: some have one component more."""
-    return np.bincount(_binned(np.arange(n), n), minlength=min(_BINS, n)) / n
+    return np.bincount(_binned(np.arange(n), n, bins), minlength=min(bins, n)) / n
 
 
 def _residues(n: int) -> Floats:

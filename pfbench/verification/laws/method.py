@@ -356,11 +356,6 @@ def told_of(step: Step) -> Told:
     return Told(x, copies[0], np.array(estimate), copies[1], step.counts(), made, coin)
 
 
-def with_heads(parameters: Parameters, coins: Sequence[bool | None]) -> Parameters:
-    """Return parameters with how many of some coins fell heads, as `Method.counts` takes them."""
-    return {**parameters, "heads": coins.count(True)}
-
-
 def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence[Counts]) -> None:
     """Refuse a run of another number of steps, on n components; it had spent so much after each.
 
@@ -376,7 +371,7 @@ def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence
         return
     words = f"it makes {len(spent)} steps, not {wanted}"
     if spent and wanted is not None and len(spent) < wanted:
-        last, accepted = spent[-1], method.counts(with_heads(parameters, ()), n)
+        last, accepted = spent[-1], method.counts({**parameters, "heads": 0}, n)
         if any((last.sfo, last.lo) == (one.sfo, one.lo) for one in accepted):
             raise Untestable(f"{words}, for all calls that these cost: yield a state after each")
     raise Broken(words)

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.engines.workers import Task, note, run_tasks
 
 
@@ -100,6 +101,28 @@ def test_leaving_early_ends_all_workers(tmp_path):
         assert result.index == 0
         break
     assert time.monotonic() - before < 60.0
+
+
+def own_number():
+    return os.getpid()
+
+
+def test_workers_are_kept_from_one_call_to_the_next_until_the_engine_is_closed():
+    engine = LocalProcesses(1, idle=[])
+    first, again = (next(engine.do([Task(own_number, ())])).value for _ in range(2))
+    assert first == again
+    psutil.Process(first).kill()
+    psutil.wait_procs([psutil.Process(first)] if psutil.pid_exists(first) else [], timeout=20)
+    (other,) = engine.do([Task(own_number, ())])  # one that died while it was idle is replaced
+    assert (other.status, other.value != first) == ("done", True)
+    results = engine.do([Task(own_number, ()), Task(hang, (), 3600.0)])
+    assert next(results).value == other.value
+    results.close()  # it is at a task, and is ended
+    assert engine.idle == []
+    (last,) = engine.do([Task(own_number, ())])
+    assert last.value != other.value
+    engine.close()
+    assert not psutil.pid_exists(last.value)
 
 
 def lost_at_first(marks, times):

@@ -74,6 +74,10 @@ FAULTS = {
     ),
     "a block of 32 in a row": (lambda rng, t: (rng.integers(N) + np.arange(B)) % N, 1),
     "none repeats in a batch": (lambda rng, t: rng.choice(N, B, replace=False), 800),
+    "toward the first in one epoch of ten": (
+        lambda rng, t: np.array(rng.random(B) ** (1.6 if t // 67 % 10 == 9 else 1.0) * N, int),
+        690,
+    ),
     "not the last twentieth": (lambda rng, t: rng.integers(N - N // 20, size=B), 150),
 }
 
@@ -107,3 +111,31 @@ def test_a_batch_that_comes_again_is_found_at_once():
     found, _ = suspected(batches, N)
     assert found is not None
     assert found.batch == 1700
+
+
+@pytest.mark.parametrize(("n", "size"), [(N, B), (N, 1), (7, 3), (499, 5), (3, 40)])
+def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
+    rng = np.random.default_rng(3)
+    batches = [rng.integers(n, size=size) for _ in range(600)]
+    assert indices._come_again(batches, n) == (None, 1.0)
+    batches[500:] = [rng.permutation(one) for one in batches[100:200]]
+    found, p_value = indices._come_again(batches, n)
+    assert 500 <= found <= 530
+    assert p_value < 1e-9
+    suspect, least = suspected(batches, n)
+    assert suspect.batch <= found
+    assert least <= p_value
+
+
+def test_the_chance_that_batches_come_again_is_bounded():
+    """Of all pairs of streams of two batches: the bound is the largest chance, or above it."""
+    for n, size in ((2, 3), (3, 2), (2, 4)):
+        batches = list(itertools.product(range(n), repeat=size))
+        kinds = [tuple(sorted(one)) for one in batches]
+        most = max(map(kinds.count, kinds)) / len(kinds)
+        rng, counted = np.random.default_rng(1), np.log(most)
+        drawn = [rng.integers(n, size=size) for _ in range(400)]
+        drawn[300:] = drawn[:100]
+        found, p_value = indices._come_again(drawn, n)
+        w = found - 300 + 1
+        assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
