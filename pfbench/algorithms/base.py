@@ -11,10 +11,10 @@ import numpy as np
 from pfbench.algorithms.promise import Promise
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.parameters import Parameter, check_values, declared, parameter
+from pfbench.base.parameters import Parameter, check_values, declared, one_of, parameter
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
-from pfbench.estimators import Estimator
+from pfbench.estimators import SAMPLINGS, Estimator
 
 _MOST = 2**62
 
@@ -214,6 +214,30 @@ class Estimating(Algorithm):
     def anytime(self) -> bool:
         """See `Algorithm.anytime`."""
         return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling(Algorithm):
+    """A method that draws components uniformly, or in proportion to their L_i."""
+
+    sampling: str = one_of(
+        "uniform", "uniform, or importance: in proportion to the components' L_i", SAMPLINGS
+    )
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """`requires`, and the L_i where they are drawn by."""
+        by_smoothness = self.sampling == "importance"
+        return self.requires | {"component_smoothness"} if by_smoothness else self.requires
+
+    @classmethod
+    def smoothness_drawn(cls, constants: Constants, given: Mapping[str, Any]) -> float:
+        """Return L_mean where components are drawn by their L_i, else the largest of L_f and L_ms.
+
+        With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most
+        the mean of L_mean L_i |x - y|^2, which is L_mean^2 |x - y|^2.
+        """
+        return cls.needs(constants, "L_mean" if given.get("sampling") == "importance" else "L")[0]
 
 
 def parameters_of(algorithm: Any) -> dict[str, Any]:

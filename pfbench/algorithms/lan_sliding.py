@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.base import Algorithm, Sampling, least, round_up
 from pfbench.algorithms.promise import Promise, mapping
 from pfbench.algorithms.sliding import Sliding, condg
 from pfbench.base.constants import Constants
@@ -87,16 +87,16 @@ class ConvexCGS(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSSpider(Sliding):
+class NCGSSpider(Sliding, Sampling):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
-    The source draws components by their own constants L_i, and has the mean of these for L; here
-    draws are uniform, and L is that of the mean square.
+    The source draws components by their own constants L_i, and has the mean of these for L: so does
+    sampling=importance. Uniform draws, of pfbench, have L of the mean square.
     """
 
     name = "ncgs-spider"
     summary = "non-convex conditional gradient sliding with SPIDER gradients"
-    source = "Lan 2020, algorithm 7.12 in sliding, with uniform draws"
+    source = "Lan 2020, algorithm 7.12 in sliding, and with uniform draws"
     cites = ("lan2020",)
     counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
@@ -113,7 +113,7 @@ class NCGSSpider(Sliding):
 
         N = 32 L Delta/epsilon and eta = epsilon/(48 L) (Lan 2020, theorem 7.18, corollary 7.13).
         """
-        L, delta = cls.needs(constants, "L", "delta")
+        L, (delta,) = cls.smoothness_drawn(constants, given), cls.needs(constants, "delta")
         T = round_up(math.sqrt(constants.n))
         return cls.filled(
             given,
@@ -126,7 +126,7 @@ class NCGSSpider(Sliding):
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's text."""
-        estimate = SPIDERG(self.batch, self.period).start(ask, rng)
+        estimate = SPIDERG(self.batch, self.period, sampling=self.sampling).start(ask, rng)
         for _ in range(self.iterations):
             G = estimate(x)
             at, x = x, condg(ask, G, x, 1.0 / self.smoothness, self.eta)

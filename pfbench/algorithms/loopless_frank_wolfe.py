@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, least, round_down, round_up
+from pfbench.algorithms.base import Estimating, Sampling, least, round_down, round_up
 from pfbench.algorithms.loopless import refreshed, renewal
 from pfbench.algorithms.promise import Promise, gap
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step
@@ -48,28 +48,37 @@ _BATCHES = frozenset({"batch", "lo"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpiderFW(StochasticFrankWolfe):
-    """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations."""
+class SpiderFW(StochasticFrankWolfe, Sampling):
+    """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations.
+
+    With sampling=importance it is the conditional gradient of Lan 2020, section 7.4, with constant
+    weights.
+    """
 
     name = "spider-fw"
     summary = "Frank-Wolfe with SPIDER gradients"
-    source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums"
-    cites = ("yurtsever2019",)
+    source = (
+        "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums; Lan 2020, section 7.4, "
+        "for draws by the L_i"
+    )
+    cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
     promises = gap()
 
+    batch: int = whole(MISSING, "b, drawn with replacement")
     period: int = whole(MISSING, "q, iterations between full gradients")
 
     @property
     def estimator(self) -> SPIDERG:
         """SPIDER."""
-        return SPIDERG(self.batch, self.period)
+        return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        L = cls.smoothness_drawn(constants, given)
+        D, h0 = cls.needs(constants, "D", "delta")
         root = math.sqrt(constants.n)
         sizes = {"batch": round_up(root), "period": round_down(root)}
         return cls.filled(given, **sizes, **constant_step(1.5, L, D, h0, epsilon))

@@ -14,6 +14,7 @@ MEANING = {
     "L_f": "Lipschitz constant of the gradient of f",
     "L_ms": "mean-squared smoothness: E_i|grad f_i(x)-grad f_i(y)|^2 <= L_ms^2 |x-y|^2",
     "L_max": "every gradient of f_i is L_max-Lipschitz",
+    "L_mean": "mean of the L_i, where the gradient of f_i is L_i-Lipschitz",
     "L2_ms": "mean-squared smoothness of the Hessians",
     "sigma2": "largest variance of a component gradient over the set",
     "delta": "f(start) minus a lower bound of f on the set",
@@ -33,7 +34,9 @@ class Constants:
 
     Attributes
     ----------
-    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, M, sigma_hat, ell, L_norm, rho, zeta, omega
+    n, D, L_f, L_ms, L_max, L_mean, L2_ms, sigma2, delta, M, sigma_hat, ell
+        See `MEANING`; so in the next ones.
+    L_norm, rho, zeta, omega
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
         For each stated constant, one sentence on where it comes from.
@@ -44,6 +47,7 @@ class Constants:
     L_f: float = math.inf
     L_ms: float = math.inf
     L_max: float = math.inf
+    L_mean: float = math.inf
     L2_ms: float = math.inf
     sigma2: float = math.inf
     delta: float = math.inf

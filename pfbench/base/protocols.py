@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point as Point
@@ -65,6 +66,9 @@ class Verbs(Protocol):
 
     def table(self, x: Point) -> Table:
         """Return a table filled with the component gradients at x."""
+
+    def component_smoothness(self) -> Floats:
+        """Return L_i for each component, shape (n,): the gradient of f_i is L_i-Lipschitz."""
 
 
 class Backend(Verbs, Protocol):

@@ -34,7 +34,7 @@ _ASCENT = 12
 _FEWEST = 100
 """So many components are asked at a point, if there are more than there is time for."""
 
-_OF_COMPONENTS = frozenset({"L_ms", "L_max", "L2_ms", "sigma2"})
+_OF_COMPONENTS = frozenset({"L_ms", "L_max", "L_mean", "L2_ms", "sigma2"})
 """Constants of all components."""
 
 _SIGMAS = 6.0
@@ -114,6 +114,36 @@ class Search(OnSpace):
             found = Found(found.value, {**found.at, "i": i})
             best = max(best, found, key=lambda one: one.value)
         return best
+
+    def each_component(self) -> Found:
+        """Return the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
+
+        Raises
+        ------
+        Wrong
+            If the problem states a smaller L_i.
+        """
+        self._need("batch")
+        largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
+        for x, y in self._pairs(30, 0.5 * self.patience):
+            changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
+            ratios = np.array([self._less_noise(float(one), x, y) for one in changes])
+            largest, pair = np.maximum(largest, ratios), {"x": x, "y": y}
+        if "component_smoothness" not in problem.lacks:
+            stated = problem.component_smoothness()[self._indices]
+            for k in np.argsort(largest / np.maximum(stated, 1e-300))[::-1][:3].tolist():
+                one = self._indices[k : k + 1]
+                found = self._steepest(partial(problem.batch, one), 0.1)
+                largest[k] = max(largest[k], found.value)
+                if largest[k] > stated[k] * (1.0 + _SLACK):
+                    least = in_brief(float(stated[k]))
+                    raise Wrong(
+                        f"{MEANING['L_max']} at most L_{int(one[0])} = {least}",
+                        in_brief(float(largest[k])),
+                        found.at,
+                        places(problem, "component_smoothness"),
+                    )
+        return Found(self._mean(largest), pair)
 
     def mean_square(self) -> Found:
         """Return the largest sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
@@ -369,6 +399,7 @@ SEARCHES: Mapping[str, Callable[[Search], Found]] = MappingProxyType(
         "L_f": Search.gradients,
         "L_ms": Search.mean_square,
         "L_max": Search.components,
+        "L_mean": Search.each_component,
         "L2_ms": Search.hessians,
         "sigma2": Search.variance,
         "delta": Search.decrease,
@@ -384,6 +415,7 @@ MEANING: Mapping[str, str] = MappingProxyType(
         "L_f": "|grad f(x) - grad f(y)|/|x - y|",
         "L_ms": "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
         "L_max": "|grad f_i(x) - grad f_i(y)|/|x - y|",
+        "L_mean": "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
         "L2_ms": "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
         "sigma2": "E_i |grad f_i(x) - grad f(x)|^2",
         "delta": "f(start) - f(x), with the penalty if there is one,",

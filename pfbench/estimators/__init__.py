@@ -5,7 +5,7 @@ from pfbench.estimators.curvature import CASPIDERG, CASVRG
 from pfbench.estimators.loopless import LSVRG, PAGE
 from pfbench.estimators.momentum import STORM, Fading, HeavyBall
 from pfbench.estimators.saga import SAGA
-from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, DoublingSPIDER, Full
+from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, Full
 from pfbench.estimators.zerosarah import ZeroSARAH
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "LSVRG",
     "PAGE",
     "SAGA",
+    "SAMPLINGS",
     "SG",
     "SPIDERG",
     "STORM",

@@ -52,7 +52,7 @@ def coin_of(estimate: Estimate) -> bool | None:
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """A gradient estimator with its batch S; samples are uniform with replacement.
+    """A gradient estimator with its batch S; samples are uniform with replacement, unless it says.
 
     Attributes
     ----------

@@ -1,14 +1,20 @@
 """The first-order gradient estimators: full, SG, SVRG and SPIDERG (shen2019, section 3)."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import choice
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
+
+SAMPLINGS = ("uniform", "importance")
+"""How SPIDERG draws components: each with the chance 1/n, or in proportion to its L_i."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +104,28 @@ class DoublingSPIDER(Estimator):
         return estimate
 
 
+@dataclass(frozen=True)
 class SPIDERG(EpochEstimator):
-    """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``."""
+    """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``.
+
+    With sampling=importance i is drawn with the chance q_i = L_i/(sum of L_j), and its difference
+    divided by n q_i, as Lan 2020, algorithm 7.12, has it.
+    """
 
     name = "spiderg"
     source = "shen2019 GE 3"
 
+    sampling: str = "uniform"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("sampling", self.sampling, SAMPLINGS)
+
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
+        change = partial(self._change, ask, rng)
+        if self.sampling == "importance":
+            change = partial(self._weighed, ask, rng, ask.component_smoothness())
         iterations = count()
         previous: Point = None
         g: Gradient
@@ -115,8 +135,21 @@ class SPIDERG(EpochEstimator):
             if next(iterations) % self.period == 0:
                 g = self.reference(ask, x, rng)
             else:
-                g = ask.difference(self.draw(ask, rng), x, previous) + g
+                g = change(x, previous) + g
             previous = x
             return g
 
         return estimate
+
+    def _change(self, ask: Asked, rng: np.random.Generator, x: Point, y: Point) -> Gradient:
+        """Return the mean of the differences over a uniform batch."""
+        return ask.difference(self.draw(ask, rng), x, y)
+
+    def _weighed(
+        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    ) -> Gradient:
+        """Return the mean of the differences over n q_i; what has one L_i is asked at once."""
+        drawn, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
+        groups = [drawn[L[drawn] == L_i] for L_i in np.unique(L[drawn])]
+        weighed = (mean / L[S[0]] * len(S) * ask.difference(S, x, y) for S in groups)
+        return np.asarray(sum(weighed) / self.batch)

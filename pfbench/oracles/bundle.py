@@ -6,13 +6,17 @@ from typing import Any, Never
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Form, Gradient, Hessian, Table
 from pfbench.base.sample import Indices, drawn_indices
 from pfbench.base.state import Point
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO, Ledger
 
-VERBS = ("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table")
+VERBS = (
+    *("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table"),
+    "component_smoothness",
+)
 """What may be asked."""
 
 _ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
@@ -139,6 +143,22 @@ class Oracles:
         self._checks.points("table", x)
         table = self._ledger.ask(((SFO, self.n),), self._backend.table, x)
         return CountedTable(table, self._ledger, self._checks)
+
+    def component_smoothness(self) -> Floats:
+        """Return the L_i, shape (n,), a copy; they are known beforehand, and count nothing.
+
+        Raises
+        ------
+        InputError
+            If they are no n numbers of at least 0, or all are 0.
+        """
+        L = np.array(self._backend.component_smoothness(), dtype=np.float64)
+        if L.shape != (self.n,) or not (np.isfinite(L).all() and L.min() >= 0.0 < L.max()):
+            raise InputError(
+                f"component_smoothness() must be {self.n} finite numbers L_i of at least 0, not all"
+                " of them 0: state them so, or take sampling=uniform."
+            )
+        return L
 
 
 class CountedHessian:

@@ -173,6 +173,11 @@ class FiniteSum(ABC):
             found |= dict.fromkeys(("batch", "difference", "table"), reason)
         if not self._states("hessian"):
             found["hessian"] = "it states no Hessians"
+        if not self._states("component_smoothness"):
+            found["component_smoothness"] = (
+                "it states no L_i, the smoothness of each component, by which sampling=importance "
+                "draws"
+            )
         return found
 
     def _states(self, verb: str) -> bool:
@@ -242,6 +247,13 @@ class FiniteSum(ABC):
         """Return a table with every component gradient at x."""
         return GradientTable(self, x)
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i for each component, shape (n,); refused, as it does not follow from the rest.
+
+        The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
+        """
+        raise Refused(f"{self.name} states no L_i, the smoothness of each component.")
+
     # --- the set ----------------------------------------------------------------------------------
 
     def lo(self, g: Any) -> Point:
@@ -276,6 +288,7 @@ class Around(FiniteSum):
     best_known = PassedOn[tuple[float, str] | None]("inner")
     start = PassedOn[Callable[[], Any]]("inner")
     measures = PassedOn[Callable[[], Mapping[str, Measure]]]("inner")
+    component_smoothness = PassedOn[Callable[[], Floats]]("inner")
 
     def constants(self, start: Any) -> Constants:
         """See `FiniteSum.constants`."""
@@ -361,6 +374,7 @@ class Opened:
         self.gradient, self.value, self.prox = problem.gradient, problem.value, problem.prox
         self.batch, self.difference = problem.batch, problem.difference
         self.hessian, self.table = problem.hessian, problem.table
+        self.component_smoothness = problem.component_smoothness
         self.lo = lo
 
 

@@ -268,6 +268,10 @@ class LinearModel(FiniteSum):
         """Return a table with every component gradient at x."""
         return LinearTable(self, x)
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i = sup|phi''| |a_i|^2 + 2 alpha, shape (n,)."""
+        return self.loss.curvature * self._row_squares + 2.0 * self.alpha
+
     def _regulariser_slope(self, x: Floats) -> Floats:
         q = 1.0 + x * x
         return np.asarray((2.0 * self.alpha) * x / (q * q))
@@ -296,6 +300,7 @@ class LinearModel(FiniteSum):
                 loss.curvature * float(squares.max()) + 2.0 * a,
                 "sup|phi''| max |a_i|^2 + 2 alpha",
             ),
+            L_mean=(float(self.component_smoothness().mean()), "sup|phi''| E|a|^2 + 2 alpha"),
             L2_ms=(
                 loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
                 "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "

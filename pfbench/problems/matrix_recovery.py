@@ -296,6 +296,10 @@ class RobustMatrixRecovery(FiniteSum):
 
     # --- constants ----------------------------------------------------------------------------
 
+    def component_smoothness(self) -> Floats:
+        """Return the L_i, which are all L_max, shape (n,)."""
+        return np.full(self.n, self.component_scale / self.sigma)
+
     def constants(self, start: Factored) -> Constants:
         """Return all constants of this problem."""
         n, s, sigma = self.n, self.component_scale, self.sigma
@@ -312,6 +316,7 @@ class RobustMatrixRecovery(FiniteSum):
                 f"({unit}1/sigma)^2 |x-y|^2 / n",
             ),
             L_max=(s1, f"sup|psi''| = {unit}1/sigma"),
+            L_mean=(s1, "L_max, which all components have"),
             L2_ms=(
                 s3 / math.sqrt(n),
                 f"(1/n) sum of (sup|psi'''| (x_i-y_i) u_i)^2, sup|psi'''| = {unit}1.38012 "

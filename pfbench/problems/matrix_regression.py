@@ -247,6 +247,11 @@ class MatrixRegression(OverMatrices):
         top = self.data.largest(squares, centred=True)
         return math.sqrt(max(0.0, at_zero)) + self.set.largest_norm * math.sqrt(max(0.0, top))
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i, the larger of |Z_i|_F^2 - w and w, shape (n,)."""
+        w = self.sensing_variance
+        return np.maximum(self.data.squares - w, w)
+
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         w, restricted = self.sensing_variance, self.restricted_convexity
@@ -261,6 +266,10 @@ class MatrixRegression(OverMatrices):
             L_max=(
                 max(float(self.data.squares.max()) - w, w),
                 "max |Z_i|_F^2 - w, or w if that is larger",
+            ),
+            L_mean=(
+                float(self.component_smoothness().mean()),
+                "the mean of |Z_i|_F^2 - w, or w where that is larger",
             ),
             L2_ms=(0.0, "0: every f_i is quadratic"),
             sigma2=(

@@ -121,6 +121,10 @@ class MulticlassLogistic(MatrixModel):
         found = largest_square(norm, second_moment(self._data[0]), self.width)
         return found and (0.5 * found[0], f"half of {found[1]}, with G = E a a'")
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i = |a_i|^2/2, shape (n,)."""
+        return 0.5 * self._row_squares
+
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
@@ -139,6 +143,7 @@ class MulticlassLogistic(MatrixModel):
                 f"{certified}",
             ),
             L_max=(0.5 * float(squares.max()), "max |a_i|^2/2"),
+            L_mean=(0.5 * float(squares.mean()), "E|a|^2/2"),
             L2_ms=(
                 SOFTMAX_THIRD * math.sqrt(top[2]),
                 "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')), sup|phi'''| = sqrt 2/(3 sqrt 3)"

@@ -169,6 +169,10 @@ class MultitaskSigmoid(MatrixModel):
                     top[k] = max(top[k], moment_norm(rows, weights))
         return top
 
+    def component_smoothness(self) -> Floats:
+        """Return L_i = sup|psi''| |a_i|^2, shape (n,)."""
+        return SIGMOID_CURVATURE * self._row_squares
+
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
@@ -190,6 +194,7 @@ class MultitaskSigmoid(MatrixModel):
                 f"lambda_max((1/n) sum_(i in t) |a|^2 a a')){certified}",
             ),
             L_max=(SIGMOID_CURVATURE * float(squares.max()), "sup|psi''| max |a_i|^2"),
+            L_mean=(SIGMOID_CURVATURE * float(squares.mean()), "sup|psi''| E|a|^2"),
             L2_ms=(
                 SIGMOID_THIRD * math.sqrt(top[2]),
                 "sup|psi'''| sqrt(max over tasks of lambda_max((1/n) sum_(i in t) |a|^4 a "

@@ -126,14 +126,22 @@ class TwoLayerNetwork(FiniteSum):
         back = (r @ second) * (1.0 - u * u)
         return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
 
+    def _sizes(self) -> tuple[Floats, Floats]:
+        """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual on |x| <= R."""
+        squares = (self.targets * self.targets).sum(axis=1)
+        residual = self.set.largest_norm * math.sqrt(self.hidden) + np.sqrt(squares)
+        return (self.features * self.features).sum(axis=1), residual
+
+    def component_smoothness(self) -> Floats:
+        """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
+        R, (a2, residual) = self.set.largest_norm, self._sizes()
+        return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
+
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
-        R = self.set.largest_norm
+        R, h = self.set.largest_norm, float(self.hidden)
         where = f"on |x| <= {R:.6g}"
-        a2 = (self.features * self.features).sum(axis=1)
-        a, h = np.sqrt(a2), float(self.hidden)
-        residual = R * math.sqrt(h) + np.sqrt((self.targets * self.targets).sum(axis=1))
-        each = h + R * R * a2 + residual * (a + _CURVED * R * a2)
+        (a2, residual), each = self._sizes(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {where}"
         return Constants.derived(
             n=(self.n, "number of rows"),
@@ -141,6 +149,7 @@ class TwoLayerNetwork(FiniteSum):
             L_f=(float(each.mean()), f"the mean {words}"),
             L_ms=(math.sqrt(float((each * each).mean())), f"the root mean square {words}"),
             L_max=(float(each.max()), f"the largest {words}"),
+            L_mean=(float(each.mean()), f"the mean {words}"),
             sigma2=(
                 float((residual**2 * (h + R * R * a2)).mean()),
                 f"the mean of (R sqrt h + |b|)^2 (h + R^2 |a|^2), {where}",

@@ -36,6 +36,7 @@ USUAL = tuple(
         L_f=2.5,
         L_ms=3.0,
         L_max=4.0,
+        L_mean=2.8,
         L2_ms=0.7,
         sigma2=1.1,
         delta=5.0,

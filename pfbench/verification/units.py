@@ -32,7 +32,8 @@ STEP: Unit = (-1, 2)
 
 CONSTANTS: Mapping[str, Unit] = MappingProxyType(
     {
-        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_norm", "ell", "sigma_hat"), CURVATURE),
+        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_mean", "L_norm"), CURVATURE),
+        **dict.fromkeys(("ell", "sigma_hat"), CURVATURE),
         **dict.fromkeys(("L2", "L2_ms"), (1, -3)),
         **dict.fromkeys(("D", "M", "rho"), LENGTH),
         **dict.fromkeys(("delta", "delta0", "Delta", "h0", "C"), VALUE),

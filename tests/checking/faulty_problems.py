@@ -32,8 +32,11 @@ class Ridge(FiniteSum):
     def hessian(self, s):
         return RidgeHessian(self)
 
+    def component_smoothness(self):
+        return (self.A**2).sum(axis=1) + self.mu
+
     def constants(self, start):
-        squares = (self.A**2).sum(axis=1) + self.mu
+        squares = self.component_smoothness()
         parts = [np.outer(a, a) + self.mu * np.eye(a.size) for a in self.A]
         second = np.mean([H @ H for H in parts], axis=0)
         bound = ((np.abs(self.b) + np.sqrt(squares) * 1.5) ** 2 * squares).mean()
@@ -43,6 +46,7 @@ class Ridge(FiniteSum):
             L_f=np.linalg.eigvalsh(np.mean(parts, axis=0))[-1],
             L_ms=np.sqrt(np.linalg.eigvalsh(second)[-1]),
             L_max=squares.max(),
+            L_mean=squares.mean(),
             L2_ms=0.0,
             sigma2=bound,
             delta=self.value(start),
@@ -318,6 +322,11 @@ PROBLEMS = {
     "L_ms too small by a fifth": (_stated(L_ms="0.8"), "constant L_ms"),
     "L_max is a mean": (_stated(L_max="0.7"), "constant L_max"),
     "L_max without the ridge": (_stated(L_max="0.97"), "constant L_max"),
+    "L_mean is a tenth": (_stated(L_mean="0.1"), "constant L_mean"),
+    "every L_i a tenth too small": (
+        _ridge(component_smoothness=lambda self: 0.9 * Ridge.component_smoothness(self)),
+        "constant L_mean",
+    ),
     "sigma2 at the start": (_stated(sigma2="0.05"), "constant sigma2"),
     "D is the radius": (_stated(D=1.5), "constant D"),
     "delta too small": (_stated(delta="0.1"), "constant delta"),

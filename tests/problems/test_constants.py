@@ -294,3 +294,18 @@ def test_on_the_whole_space_what_is_unbounded_is_infinite_and_never_nan():
         assert_allclose(constants.L_f, 2.5)
         expected = math.inf if kind is LeastSquares else 0.5 * 2.5
         assert_allclose(constants.sigma2, expected)
+
+
+@EACH
+def test_no_component_is_less_smooth_than_it_says_and_one_is_as_smooth(problem):
+    reference, stated = reference_of(problem), problem.component_smoothness()
+    constants = problem.constants(problem.start())
+    assert stated.shape == (problem.n,)
+    assert_allclose([stated.max(), stated.mean()], [constants.L_max, constants.L_mean])
+
+    def ratio(x, y, u):
+        change = reference.component_gradients(x) - reference.component_gradients(y)
+        sizes = np.linalg.norm(flat(change), axis=1)
+        return (sizes / np.maximum(stated, 1e-300)).max() / np.linalg.norm(x - y)
+
+    assert 1.0 / ATTAINED <= local_search(problem, ratio) <= 1.0 + 1e-9

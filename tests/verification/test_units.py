@@ -169,7 +169,7 @@ def test_functions_that_fail_in_other_units_are_told():
 NO_FORMULA = {"rate", "identity", "count", "computed"}
 """Kinds of claims that need no formula with units."""
 
-COMPARED = {"lacoste2016-local", "wang2019-step"}
+COMPARED = {"lacoste2016-local", "wang2019-step", "relatives-importance-fewer"}
 """Claims that compare two things that are measured, in the same units."""
 
 

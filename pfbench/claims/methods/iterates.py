@@ -50,6 +50,11 @@ WANTED = (
 )
 """For what schedules are compared."""
 
+DRAWN = tuple(
+    Wanted(epsilon, c, {"sampling": "importance"}) for epsilon in (0.4, 0.03) for c in CONSTANTS
+)
+"""And where components are drawn by their L_i."""
+
 
 # --- counts -----------------------------------------------------------------------------------
 
@@ -146,6 +151,7 @@ DELAYED = (
 DOUBLED = ({"iterations": 5}, {"iterations": 4, "step": None})
 AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
 RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
+BY_SMOOTHNESS = tuple({**size, "sampling": "importance"} for size in RECURSIVE[::2])
 SAMPLED_SNAPSHOTS = (
     {"batch": 1, "period": 2, "iterations": 2, "snapshot": 2},
     {"batch": 1, "period": 2, "iterations": 4, "snapshot": 1},
@@ -266,7 +272,8 @@ def stated(
     first, larger = kind.followed[0], kind.counted
     pairs = kind.two if form is saga else first
     of_all = () if form is full or squares else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
-    other = tuple({**s, "iterations": 9} for s in sizes if "table" in s or fades(s))
+    kept = ("table", "sampling")
+    other = tuple({**s, "iterations": 9} for s in sizes if fades(s) or any(k in s for k in kept))
     return Method(
         name=name,
         source=source,

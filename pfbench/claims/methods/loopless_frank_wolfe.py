@@ -6,11 +6,13 @@ from functools import partial
 
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.iterates import (
+    BY_SMOOTHNESS,
     COINED,
     CONDITIONAL,
     CORRECTED,
     DELAYED,
     DOUBLED,
+    DRAWN,
     MIXED,
     ONE_SAMPLE,
     RECURSIVE,
@@ -40,10 +42,17 @@ Printed = dict[str, float | None]
 def balanced(asked: Wanted, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
     epsilon, k = asked.epsilon, asked.constants
-    curvature = (0.5 + c) * max(k.L_f, k.L_ms) * k.D**2
+    curvature = (0.5 + c) * smoothness(asked) * k.D**2
     enough = max(1.0, 4.0 * curvature * k.delta / epsilon**2, k.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
     return {"iterations": T, "step": min(1.0, math.sqrt(k.delta / (T * curvature)))}
+
+
+def smoothness(asked: Wanted) -> float:
+    """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
+    k = asked.constants
+    by_smoothness = asked.given.get("sampling") == "importance"
+    return k.L_mean if by_smoothness else max(k.L_f, k.L_ms)
 
 
 def of_spider(asked: Wanted) -> Printed:
@@ -154,9 +163,10 @@ METHODS = (
         "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",
         CONDITIONAL,
         spider,
-        RECURSIVE,
+        (*RECURSIVE, *BY_SMOOTHNESS),
         printed=of_spider,
         whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
+        wanted=(*WANTED, *DRAWN),
     ),
     stated(
         "page-fw",

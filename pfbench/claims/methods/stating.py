@@ -161,7 +161,8 @@ def at_size(method: Method) -> Method:
     """Return a method that is followed at `SIZES`, too, unless it says how.
 
     Where a reference gradient may be that of a batch, one of 500 is followed, too; where a step or
-    a weight may be left to the method, which lets it fade, that form.
+    a weight may be left to the method, which lets it fade, that form; and where components may be
+    drawn by their L_i, that one for a quarter of the steps.
     """
     first = method.followed[0]
     if method.sized or "iterations" not in first.parameters:
@@ -178,6 +179,9 @@ def at_size(method: Method) -> Method:
     }
     if fading:
         found += (sized(first.problem, **{**given, **fading}),)
+    if any("sampling" in one.parameters for one in method.followed):
+        few = {"iterations": SIZES["iterations"] // 4, "sampling": "importance"}
+        found += (sized(first.problem, **{**given, **few}),)
     return replace(method, sized=found)
 
 
@@ -250,10 +254,17 @@ def svrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Float
 
 
 def spider(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    """Return the difference to the point before over a batch, plus the estimate there."""
+    """Return the difference to the point before over a batch, plus the estimate there.
+
+    With sampling=importance components are drawn in proportion to their L_i.
+    """
     if len(gs) % s["period"] == 0:
         return reference(problem, s, xs[-1])
-    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=gs[-1])
+    chances = None
+    if s.get("sampling") == "importance":
+        L = problem.component_smoothness()
+        chances = L / L.sum()
+    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=gs[-1], chances=chances)
 
 
 def doubling(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:

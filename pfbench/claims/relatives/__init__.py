@@ -4,6 +4,7 @@ from pfbench.claims.relatives import (
     cheapest,
     condg,
     convex,
+    importance,
     lower,
     schedules,
     smooth,
@@ -15,6 +16,6 @@ from pfbench.verification import Paper
 PAPER = Paper.of(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (smooth, cheapest, convex, schedules, condg, table1, lower, storm),
+    (smooth, cheapest, convex, schedules, importance, condg, table1, lower, storm),
 )
 """All that is said of them."""

@@ -1,6 +1,7 @@
 """What the claims on loopless and recursive estimates share: a problem, and what is measured."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,23 @@ def signed(radius: float = 0.0, spread: float = 1.0) -> Indefinite:
     begin = np.full(d, (radius or 1.0) / math.sqrt(d))
     signs = np.where(np.arange(N) % 2 == 0, spread, -spread)
     return Indefinite(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
+
+
+def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> Indefinite:
+    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, where one L_i is `ratio` the least.
+
+    The others pull to both sides as in `signed`, and the one adds to A: with n = 256 the mean of
+    the L_i is 4.8, and the root of their mean square 59. With `opposed` it has a twin that
+    pulls against it, so that f is nearly flat.
+    """
+    a = np.linspace(0.05, 0.3, 4)
+    t = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    t[0] = ratio * 0.95 - a[-1]
+    if opposed:
+        t[1] = -t[0]
+    mean = float(t.mean())
+    made = signed(radius=1.0)
+    return replace(made, A=np.diag(a + mean), noise=np.zeros((n, a.size)), spread=t - mean)
 
 
 SPACE, BALL = instance(signed), instance(signed, radius=1.0)

@@ -72,6 +72,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"tolerance": 1e-3},
     {"smoothness": 0.2},
     {"lam": 0.05},
+    {"sampling": "importance"},
     {"step": "open-loop"},
     {"step": "adaptive", "curvature": 2.0},
     {"step": "line-search", "curvature": 2.0},
@@ -91,21 +92,22 @@ _GIVEN: tuple[Mapping[str, Any], ...] = (
     {"step": "backtracking", "smoothness": 9.0},
     {"curvature": 0.4},
     {"sigma": 0.3},
+    {"sampling": "importance"},
 )
 """What is given to a schedule beside the accuracy."""
 
 _CONSTANTS = (
     Constants(
         n=1000, D=2.0, L_f=1.0, L_ms=1.5, L_max=3.0, L2_ms=0.7, sigma2=0.9, delta=0.8, M=1.2,
-        sigma_hat=0.05, ell=0.3,
+        sigma_hat=0.05, ell=0.3, L_mean=1.2,
     ),
     Constants(
         n=19, D=0.7, L_f=2.0, L_ms=2.5, L_max=4.0, L2_ms=2.0, sigma2=30.0, delta=11.0, M=0.5,
-        sigma_hat=0.4, ell=0.0,
+        sigma_hat=0.4, ell=0.0, L_mean=2.2,
     ),
     Constants(
         n=10**6, D=30.0, L_f=0.3, L_ms=0.4, L_max=0.9, L2_ms=0.01, sigma2=1e-3, delta=0.01, M=19.0,
-        sigma_hat=0.2, ell=5.0,
+        sigma_hat=0.2, ell=5.0, L_mean=0.35,
     ),
 )  # fmt: skip
 

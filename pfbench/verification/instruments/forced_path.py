@@ -108,12 +108,17 @@ class ForcedPath(FiniteSum):
             L_f=0.0,
             L_ms=L,
             L_max=L,
+            L_mean=L,
             L2_ms=float(curvatures.max()),
             sigma2=float((self.sigma + self.h(r)).max() ** 2),
             delta=self.pull * (self.length - float(start[0])),
             M=self.length,
             ell=0.0,
         )
+
+    def component_smoothness(self) -> Floats:
+        """Return the L_i, which are all L_max, shape (n,)."""
+        return np.full(self.n, self.constants(self.start()).L_max)
 
     def value(self, x: Floats) -> float:
         """Return f(x) = -c r."""

@@ -170,7 +170,7 @@ class Indefinite(FiniteSum):
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))
-        most = eigenvalues[-1] + self._t.max(), -eigenvalues[0] - self._t.min()
+        each = self.component_smoothness()
         L_ms = float(np.sqrt(np.max(eigenvalues**2) + variance))
         sigma2 = (size + math.sqrt(variance) * self.radius) ** 2
         delta = self.value(start) - self.least
@@ -179,13 +179,19 @@ class Indefinite(FiniteSum):
             D=(self.set.diameter, "the set's"),
             L_f=(float(np.abs(eigenvalues).max()), "the largest |eigenvalue| of A"),
             L_ms=(L_ms, "root of the largest squared eigenvalue of A plus the mean of t_i^2"),
-            L_max=(float(max(most)), "the largest |eigenvalue| of an A + t_i I"),
+            L_max=(float(each.max()), "the largest |eigenvalue| of an A + t_i I"),
+            L_mean=(float(each.mean()), "the mean of the largest |eigenvalue| of A + t_i I"),
             L2_ms=(0.0, "the Hessians are constant"),
             sigma2=(sigma2, "at most (root mean |s_i|^2 + root mean t_i^2 times M)^2"),
             delta=(delta, "f(start) minus the stated lower bound of f"),
             M=(self.radius, "as made"),
             ell=(max(0.0, -float(eigenvalues[0])), "minus the least eigenvalue of A, if negative"),
         )
+
+    def component_smoothness(self) -> Floats:
+        """Return L_i, the largest |eigenvalue| of A + t_i I, shape (n,)."""
+        eigenvalues = np.linalg.eigvalsh(self.A)
+        return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""

@@ -125,12 +125,22 @@ class Waves(FiniteSum):
             L_f=float(of_bends.mean()),
             L_ms=float(np.sqrt((of_bends**2).mean())),
             L_max=float(of_bends.max()),
+            L_mean=float(of_bends.mean()),
             L2_ms=float(np.sqrt((of_turns**2).mean())),
             sigma2=float((of_slopes**2).mean()),
             delta=2.0 * float(a.sum(axis=1).mean()),
             M=1.0,
             ell=float(of_bends.mean()),
         )
+
+    @cached_property
+    def _bends(self) -> Floats:
+        a, _, w = self._waves
+        return np.asarray((np.abs(a) * (w * w).sum(axis=-1)).sum(axis=1))
+
+    def component_smoothness(self) -> Floats:
+        """Return L_i = sum over k of |a_ik| |w_ik|^2, shape (n,)."""
+        return self._bends
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""

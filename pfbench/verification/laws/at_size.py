@@ -245,7 +245,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         "draws": float(sum(map(len, seen.batches))),
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
-        found = seen.iterations[drawn.batch], drawn.what
+        found = seen.iterations[drawn.batch], drawn.what + seen.evened
     for what, choices, chances in seen.choices():
         before = [step for step in choices if found is None or step[0] <= found[0]]
         if before:
@@ -308,6 +308,8 @@ class _Seen:
         Where an inner loop first went on longer than it must; empty if nowhere.
     short
         Whether the run is so short that a step is compared relative to its length.
+    evened
+        What is to be said of draws by chances of their own; empty if they are uniform.
     """
 
     problem: Waves
@@ -322,6 +324,7 @@ class _Seen:
     ratio: float = 0.0
     more: str = ""
     short: bool = False
+    evened: str = ""
     _heads: int = 0
     _spared: int = 0
     _sfo: int = 0
@@ -395,6 +398,8 @@ class _Seen:
         again = [recomputed(self.problem, formed, batch) for batch in batches]
         batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
         if formed.replace:
+            if formed.chances is not None:
+                batch, self.evened = evened(batch, formed.chances, t), ", once its chance is evened"
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
@@ -532,14 +537,29 @@ class _Stored:
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
     """Return the estimate of a batch that was drawn."""
-    d = problem.components(formed.at, batch).mean(axis=0)
+    weights = np.full(len(batch), 1.0 / len(batch))
+    if formed.chances is not None:
+        weights = weights / (problem.n * formed.chances[batch])
+    d = weights @ problem.components(formed.at, batch)
     if formed.against is not None:
-        d = d - formed.kept * problem.components(formed.against, batch).mean(axis=0)
+        d = d - formed.kept * (weights @ problem.components(formed.against, batch))
         if formed.hessians is not None:
             H = problem.hessian(formed.hessians)
             between = formed.at, formed.against
             d = d + H.product(*between) - H.batch(batch, *between)
     return np.asarray(formed.known + formed.weight * d)
+
+
+def evened(batch: Integers, chances: Floats, seed: int) -> Integers:
+    """Return indices that are uniform, and independent, if those drawn have their chances.
+
+    Each component has a part of [0, 1) as long as its chance: a uniform point of the part of what
+    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    """
+    ends = np.cumsum(chances)
+    points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
+    n = len(chances)
+    return np.asarray(np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1))
 
 
 def _in_full(problem: Waves, formed: Formed) -> Floats:

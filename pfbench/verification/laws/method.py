@@ -50,14 +50,15 @@ class Formed:
 
     It is ``known`` plus `weight` times the mean over a batch of d_i = grad f_i(at) - kept grad
     f_i(against); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
-    against) is known. With the chance `refresh` it is the full gradient instead.
+    against) is known. With the chance `refresh` it is the full gradient instead. Where a component
+    is drawn with a chance of its own, d_i is divided by n times that.
 
     Attributes
     ----------
     at
         Where the gradient is estimated.
     batch
-        Size of the batch, drawn uniformly; None for all components.
+        Size of the batch; None for all components.
     against
         The point of the difference; None for none.
     known
@@ -72,6 +73,8 @@ class Formed:
         The two factors; 1 but of momentum.
     refresh
         The chance of a coin; 0 where none is flipped.
+    chances
+        With what chance each component is drawn, shape (n,); None for uniformly.
     """
 
     at: Floats
@@ -84,6 +87,7 @@ class Formed:
     weight: float = 1.0
     kept: float = 1.0
     refresh: float = 0.0
+    chances: Floats | None = None
 
     def mean(self, problem: Waves) -> Floats:
         """Return its mean, given the past."""
@@ -106,7 +110,9 @@ class Formed:
             d = d - self.kept * problem.components(self.against)
             if self.hessians is not None:
                 d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
-        variance = self.weight**2 * float(np.var(d, axis=0).sum()) / self.batch
+        q = np.full(problem.n, 1.0 / problem.n) if self.chances is None else self.chances
+        off = d / (problem.n * q)[:, None] - d.mean(axis=0)
+        variance = self.weight**2 * float(q @ (off**2).sum(axis=1)) / self.batch
         if not self.replace:
             variance *= (problem.n - self.batch) / max(1, problem.n - 1)
         if self.refresh == 0.0:

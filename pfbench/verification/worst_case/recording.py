@@ -221,6 +221,10 @@ class _Unknowns:
         """Refuse."""
         raise NotLinear("asks for Hessians")
 
+    def component_smoothness(self) -> Never:
+        """Refuse."""
+        raise NotLinear("asks for the smoothness of components")
+
 
 class _Table:
     """The gradient of each component where it was last asked."""

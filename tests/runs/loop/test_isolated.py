@@ -18,7 +18,7 @@ from test_anytime import CASES, PROBLEMS
 
 SAMPLE = {
     "ball": ("frank-wolfe", "nfwu-spiderg", "saga"),
-    "factored": ("frank-wolfe", "sagafw", "ncgs-vr"),
+    "factored": ("frank-wolfe", "sagafw", "ncgs-vr", "spider-fw"),
     "penalty": ("prox-saga", "prox-spiderboost"),
 }
 """Methods that keep a table, Hessians or an older point, and some that do not."""

@@ -154,7 +154,8 @@ def test_a_batch_follows_from_component_gradients_and_one_from_the_other():
 def test_without_component_gradients_a_method_that_needs_them_is_refused():
     problem = own("NoComponents")
     lacks = {name for name in problem.lacks if not name.startswith("norm")}
-    assert lacks == {"smooth", "polytope", "hessian", "batch", "difference", "table"}
+    missing = {"hessian", "batch", "difference", "table", "component_smoothness"}
+    assert lacks == {"smooth", "polytope", *missing}
     with pytest.raises(Refused, match="states neither component"):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
     with pytest.raises(Refused, match="no component gradients"):

@@ -1,0 +1,347 @@
+"""Components drawn by their own smoothness: constants have the mean of the L_i.
+
+With q_i = L_i/(n L), L the mean of the L_i, a difference over one drawn component, divided by n
+q_i, has the mean grad f(x) - grad f(y), and a mean square of at most
+
+    sum of |grad f_i(x) - grad f_i(y)|^2/(n^2 q_i) <= (1/n) sum of L L_i |x - y|^2 = L^2 |x - y|^2.
+
+Uniform draws have the mean of the L_i^2 there, which is up to n times as large.
+
+Sliding with x+ = condg(G, x, 1/L, eta), full gradients every T steps and batches of b > 4T between,
+s = sqrt(T/b). Write d = |x+ - x|^2 and e = |G - grad f(x)|^2; over a run sum e <= s^2 L^2 sum d, in
+expectation. The gap of condg at x gives f(x+) <= f(x) + <grad f(x) - G, x+ - x> + eta - L d/2, so
+
+    (1/2 - s) L sum d <= h0 + N eta,  by e/(2sL) + s L d/2 for the product.
+
+For x' = P(x - grad f(x)/L) the optimality of x' and the gap at x+ add up to L |x+ - x'|^2 <= eta +
+sqrt(e) |x+ - x'|, so L^2 |x+ - x'|^2 <= 2 L eta + e, and |G(x)|^2 = L^2 |x - x'|^2 <= (1+s) L^2 d +
+(1 + 1/s)(2 L eta + e). So the mean of E|G(x_k)|^2 is at most
+
+    (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta:
+
+9.43 L h0/N + 17.8 L eta at b = 10T, where Lan 2020 has 16 and 24.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.lan_sliding import NCGSSpider
+from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.claims.relatives.instances import gap, unequal
+from pfbench.estimators import SPIDERG
+from pfbench.sets.body import AnySet
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.instruments.draws import branches
+from pfbench.verification.stating.bound import bound
+from pfbench.verification.stating.separation import separation
+from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification.units import LENGTH, NUMBER, SQUARE, VALUE, formula
+
+BY_SMOOTHNESS = {"sampling": "importance"}
+
+ROOT = 16
+
+UNEQUAL = instance(unequal, n=ROOT**2)
+
+# --- the law --------------------------------------------------------------------------------------
+
+FEW = (
+    instance(unequal, n=4).called("one of 4"),
+    instance(unequal, n=4, opposed=True).called("two of 4, against each other"),
+)
+"""Where all batches of two are enumerated; on the second f is nearly flat, and the bound binds."""
+
+
+def variance(L: float, moved: float, batch: int) -> float:
+    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2."""
+    return (L * moved) ** 2 / batch
+
+
+def follows_its_law(trial: Trial) -> Evidence:
+    """Compare mean and mean square of the second estimate over all batches with the law."""
+    parts, runs = dict[str, Decision](), 0
+    for one in trial.claim.instances:
+        problem = one()
+        L = problem.constants(problem.start()).L_mean
+        sizes = {"batch": 2, "period": 2, "iterations": 2, "step": 0.1}
+        made = trial.make(**sizes, **BY_SMOOTHNESS)
+
+        def second(rng: Any, problem: Any = problem, made: Any = made) -> tuple[Floats, Floats]:
+            _, then = trial.follow(problem, made, rng=rng)
+            return np.array(then.state.at), np.array(then.estimate)
+
+        found = list(branches(second))
+        x, chances = found[0][1][0], np.array([chance for chance, _ in found])
+        estimates, right = np.array([g for _, (_, g) in found]), problem.gradient(x)
+        off = float(np.abs(chances @ estimates - right).max()) / float(np.abs(right).max())
+        square = float(chances @ ((estimates - right) ** 2).sum(axis=1))
+        most = variance(L, float(np.linalg.norm(x - problem.start())), 2)
+        measured, runs = {"relative deviation": off}, runs + len(found)
+        wrong = f"Its mean is off by {off:.3g} of the gradient."
+        parts[f"{one.name}: mean"] = decide_exact(off <= 1e-12, "It is exact.", wrong, measured)
+        parts[f"{one.name}: mean square"] = decide_inequality([square / most])
+    return Evidence(all_of(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
+
+
+LAW = Claim(
+    name="relatives-importance-law",
+    source="Lan 2020, algorithm 7.12, the draws; the law is of pfbench",
+    kind="law",
+    statement="drawn with q_i = L_i/sum of L_j and divided by n q_i, a batch of b differences has "
+    "the mean grad f(x) - grad f(y), and a mean square error of at most (L |x - y|)^2/b, L the "
+    "mean of the L_i (derived by pfbench)",
+    check=follows_its_law,
+    instances=FEW,
+    algorithm="spider-fw",
+    assumptions=("L = L_mean",),
+    schedule="explicit",
+    takes=(0.2, 0.2),
+    formulas=(formula(variance, SQUARE, moved=LENGTH, batch=NUMBER),),
+)
+
+# --- sliding --------------------------------------------------------------------------------------
+
+
+def of_sliding(c: Constants, *, steps: int) -> dict[str, Any]:
+    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
+    sizes = {"iterations": steps, "period": ROOT, "batch": 10 * ROOT}
+    eta = c.delta / (12.0 * steps)
+    return {**sizes, "smoothness": c.L_mean, "tolerance": eta, **BY_SMOOTHNESS}
+
+
+def printed(c: Constants, parameters: Any) -> float:
+    """Return 16 L h0/N + 24 L eta."""
+    most = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
+    return float(c.L_mean * most)
+
+
+def sharper(c: Constants, parameters: Any) -> float:
+    """Return (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta, s = sqrt(T/b) < 1/2."""
+    s, eta = math.sqrt(parameters.period / parameters.batch), parameters.tolerance
+    moves = (1.0 + s) ** 2 / (0.5 - s) * (c.delta / parameters.iterations + eta)
+    return float(c.L_mean * (moves + 2.0 * (1.0 + 1.0 / s) * eta))
+
+
+def mapping(problem: Any, x: Any) -> float:
+    """Return |G|^2, G = L (x - P(x - grad f(x)/L)) with the mean of the L_i for L."""
+    L, C = problem.constants(problem.start()).L_mean, problem.set
+    return squared(np.asarray(x), problem.gradient(np.asarray(x)), L, C)
+
+
+def squared(x: Floats, g: Floats, L: float, over: AnySet) -> float:
+    """Return |L (x - P(x - g/L))|^2."""
+    G = L * (x - over.project(x - g / L))
+    return float(G @ G)
+
+
+SLIDING = Claim(
+    name="relatives-importance-ncgs-spider",
+    source="Lan 2020, theorem 7.18, as a formal development quotes it; pfbench",
+    statement="mean over k < N of E|G(x_k)|^2 <= 16 L h0/N + 24 L eta at lambda = 1/L with b = 10 T"
+    ", components drawn by their L_i, L the mean of these; and <= 9.43 L h0/N + 17.8 L eta "
+    "(derived by pfbench)",
+    check=bound(
+        {"the source's": printed, "of pfbench": sharper},
+        mapping,
+        over="mean",
+        parameters=partial(of_sliding, steps=100),
+        runs=(40, 160),
+    ),
+    instances=(UNEQUAL,),
+    algorithm="ncgs-spider",
+    assumptions=("L = L_mean", "a compact set"),
+    schedule="that of the theorem",
+    takes=(3.0, 6.0),
+    units={"of": SQUARE},
+)
+
+# --- Frank-Wolfe ----------------------------------------------------------------------------------
+
+
+def of_frank_wolfe(c: Constants, *, T: int) -> dict[str, Any]:
+    """Return b = q = sqrt n, and the gamma that is best for 3/2."""
+    gamma = math.sqrt(c.delta / (1.5 * c.L_mean * c.D**2 * T))
+    sizes = {"iterations": T, "batch": ROOT, "period": ROOT}
+    return {**sizes, "step": gamma, **BY_SMOOTHNESS}
+
+
+def mean_gap(c: Constants, parameters: Any, *, error: float | None = None) -> float:
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, c^2 = (q-1)/b unless it is given."""
+    gamma: float = parameters.step
+    off = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
+    curvature = (0.5 + off) * c.L_mean * c.D**2
+    return float(c.delta / (parameters.iterations * gamma) + curvature * gamma)
+
+
+GAP = Claim(
+    name="relatives-importance-spider-fw",
+    source="Lan 2020, section 7.4, as a formal development quotes it; pfbench",
+    statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (3/2) L D^2 gamma with full gradients "
+    "every q = b steps, components drawn by their L_i, L the mean of these; and with "
+    "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
+    check=bound(
+        {"the source's": partial(mean_gap, error=1.0), "of pfbench": mean_gap},
+        gap,
+        over="mean",
+        parameters=partial(of_frank_wolfe, T=100),
+        runs=(40, 160),
+    ),
+    instances=(UNEQUAL,),
+    algorithm="spider-fw",
+    assumptions=("L = L_mean", "a compact set"),
+    schedule="gamma = sqrt(2 h0/(3 L D^2 T))",
+    takes=(3.0, 6.0),
+    units={"of": VALUE},
+)
+
+ACCURACY = 2.0
+"""Of a gap that is 7.8 at the start of the instance."""
+
+
+def uniformly(c: Constants) -> dict[str, Any]:
+    """Return the schedule of uniform draws, which has the root of the mean square for L."""
+    return parameters_of(SpiderFW.theory(ACCURACY, c))
+
+
+FEWER = Claim(
+    name="relatives-importance-fewer",
+    source="Lan 2020, section 7.4, the draws; pfbench",
+    statement="where one L_i of 256 is 1000 times the least, spider-fw comes to a gap of 2 with a "
+    "tenth of the SFO if components are drawn by their L_i, each at its own schedule for that gap "
+    "(derived by pfbench)",
+    check=separation(
+        "spider-fw",
+        measure=gap,
+        target=ACCURACY,
+        parameters={"epsilon": ACCURACY, **BY_SMOOTHNESS},
+        others=uniformly,
+        factor=0.1,
+    ),
+    instances=(UNEQUAL,),
+    algorithm="spider-fw",
+    assumptions=("L = L_mean", "L = L_ms"),
+    schedule="theory",
+    takes=(3.0, 3.0),
+)
+
+CLAIMS = (LAW, SLIDING, GAP, FEWER)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Unweighed(SPIDERG):
+    """Draws by the L_i, and takes the plain mean."""
+
+    def _weighed(
+        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    ) -> Gradient:
+        return ask.difference(rng.choice(ask.n, size=self.batch, p=L / L.sum()), x, y)
+
+
+class BySquares(SPIDERG):
+    """Draws by the squares of the L_i, weighed by these."""
+
+    def _weighed(
+        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    ) -> Gradient:
+        return super()._weighed(ask, rng, L**2, x, y)
+
+
+class ByLargest(SPIDERG):
+    """Divides by L_i over the largest of them, in place of the mean."""
+
+    def _weighed(
+        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    ) -> Gradient:
+        return np.asarray(super()._weighed(ask, rng, L, x, y) * (L.max() / L.mean()))
+
+
+class UniformlyDrawn(SPIDERG):
+    """Draws uniformly, and keeps the weights of draws by the L_i."""
+
+    def _weighed(
+        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    ) -> Gradient:
+        drawn = self.draw(ask, rng)[:, None]
+        weighed = [L.mean() / L[one[0]] * ask.difference(one, x, y) for one in drawn]
+        return np.asarray(np.mean(weighed, axis=0))
+
+
+class Faulty(SpiderFW):
+    """Frank-Wolfe along a faulty estimate; a subclass says which."""
+
+    estimates = SPIDERG
+
+    @property
+    def estimator(self) -> SPIDERG:
+        """The faulty estimator."""
+        return self.estimates(self.batch, self.period, sampling=self.sampling)
+
+
+class UnweighedFW(Faulty):
+    """See `Unweighed`."""
+
+    estimates = Unweighed
+
+
+class BySquaresFW(Faulty):
+    """See `BySquares`."""
+
+    estimates = BySquares
+
+
+class ByLargestFW(Faulty):
+    """See `ByLargest`."""
+
+    estimates = ByLargest
+
+
+class UniformlyDrawnFW(Faulty):
+    """See `UniformlyDrawn`."""
+
+    estimates = UniformlyDrawn
+
+
+class UniformSliding(NCGSSpider):
+    """Draws uniformly where the L_i are asked for, and weighs nothing."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSSpider.run` with uniform draws."""
+        yield from NCGSSpider.run(replace(self, sampling="uniform"), ask, x, rng)
+
+
+class QuarterStep(SpiderFW):
+    """Steps by a quarter of gamma."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `SpiderFW.run` with a quarter of the step."""
+        yield from SpiderFW.run(replace(self, step=self.step / 4.0), ask, x, rng)
+
+
+class UniformFW(SpiderFW):
+    """Draws uniformly, and has the mean square for L, whatever is asked for."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Any:
+        """Return the schedule of uniform draws."""
+        return super().theory(epsilon, constants, **{**given, "sampling": "uniform"})
+
+
+MUTANTS = (
+    Mutant.of("importance-unweighed", UnweighedFW, LAW),
+    Mutant.of("importance-by-squares", BySquaresFW, LAW),
+    Mutant.of("importance-by-largest", ByLargestFW, LAW),
+    Mutant.of("importance-uniform-weighed", UniformlyDrawnFW, LAW),
+    Mutant.of("importance-uniform", UniformSliding, SLIDING),
+    Mutant.of("importance-quarter-step", QuarterStep, GAP),
+    Mutant.of("importance-not-at-all", UniformFW, FEWER),
+)
