@@ -6,7 +6,6 @@ import math
 import os
 import pickle
 
-import numpy as np
 import pytest
 
 from pfbench.verification.subject import Subject
@@ -93,14 +92,3 @@ def assert_complete(paper):
     for erratum in paper.errata:
         pickle.dumps(erratum.examine)
         assert erratum.claim in (None, *paper.claims)
-
-
-def assert_same_steps(problem, claim, right, variant, **sizes):
-    """See that a variant whose fault is taken out makes the steps of the method, bit for bit."""
-    sizes = {"iterations": 12, "step": 0.1, "batch": 3, "period": 4} | sizes
-    steps = [
-        [step.state.x for step in trial(claim).follow(problem, kind(**sizes), seed=2)]
-        for kind in (right, variant)
-    ]
-    assert len(steps[0]) == sizes["iterations"]
-    assert all(np.array_equal(a, b) for a, b in zip(*steps, strict=True))

@@ -81,6 +81,9 @@ class Algorithm(ABC):
         What that schedule promises; None if no number is.
     normalised
         Why that schedule changes with the units of f and x; empty if it does not.
+    kinds
+        The parameters whose other values make another method: where a claim sets one, a method that
+        lacks it is not the one that the claim is about.
     """
 
     name: ClassVar[str]
@@ -94,6 +97,7 @@ class Algorithm(ABC):
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
     promises: ClassVar[Promise | None] = None
     normalised: ClassVar[str] = ""
+    kinds: ClassVar[tuple[str, ...]] = ()
 
     output: str = parameter("last", "last, or uniform among the x_t")
 
@@ -219,6 +223,8 @@ class Estimating(Algorithm):
 @dataclass(frozen=True, kw_only=True)
 class Sampling(Algorithm):
     """A method that draws components uniformly, or in proportion to their L_i."""
+
+    kinds = ("sampling",)
 
     sampling: str = one_of(
         "uniform", "uniform, or importance: in proportion to the components' L_i", SAMPLINGS

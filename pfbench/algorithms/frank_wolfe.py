@@ -158,6 +158,7 @@ class FrankWolfe(Algorithm):
                     gamma = self._line_search(ask, x, v, gap)
             at, x = x, combine(x, v, gamma)
             yield State(x, at, gradient)
+            del gradient  # as large as the problem: the next one takes its room
 
     def _short_step(self, gap: float) -> float:
         assert self.curvature is not None

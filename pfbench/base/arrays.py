@@ -4,6 +4,7 @@ import math
 import weakref
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,13 @@ def parts(n: int) -> Iterator[slice]:
     count = -(-n // _PART)
     bounds = [n * k // count for k in range(count + 1)] if n else []
     return (slice(first, last) for first, last in pairwise(bounds))
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view through which an array cannot be changed."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 class Recycled:

@@ -58,7 +58,7 @@ def make_receipt(
     claims = selected(work.names, work.effort)
     say_first(claims, work)
     most = MOST_OF_RECEIPTS if faults is None else faults
-    found, wrong = _found(work, claims, most, longest)
+    found, told, wrong = _found(work, claims, most, longest)
     said = about(
         work.names[0],
         claims,
@@ -79,19 +79,17 @@ def make_receipt(
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
-    for text in wrong:
+    for text in told:
         printing.complain(text)
     printing.exit_if(wrong)
 
 
 def _found(
     work: "Work", claims: "Sequence[Claim]", most: int, longest: float | None
-) -> "tuple[Found, list[str]]":
-    """Return what is found of a theorem, and a sentence for each verdict of it that is wrong."""
+) -> "tuple[Found, list[str], bool]":
+    """Return what is found of a theorem, what does not hold in words, and whether that is wrong."""
     from pfbench.claims.catalogue import mutants_of, own_papers
-    from pfbench.receipts.content import Found, worst_cases
-    from pfbench.receipts.runs import cells, tried
-    from pfbench.runs.engines.workers import Task
+    from pfbench.receipts.content import Found
 
     errata = [one for paper in own_papers(work.names) for one in paper.errata]
     with work.steps("verification", len(claims) + len(errata)) as steps:
@@ -103,18 +101,7 @@ def _found(
     faults, _, drawn = generated(work, most)
     studied = studied_faults(work, faults, claims)
     power = searched(work, claims, longest)["quick"]
-    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
-    tasks = [
-        *(Task(worst_cases, (one,), _WORST_LIMIT) for one in claims if one.kind == "bound"),
-        *(Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)),
-    ]
-    worst, made = dict[int, Any](), dict[int, Any]()
-    bounds = len(tasks) - len(every)
-    if not work.quiet:
-        printing.note(f"worst cases and runs: {len(tasks)} tasks")
-    for result in work.engine.do(tasks):
-        ended = result.value if result.status == "done" else f"{result.status}: {result.reason}"
-        (worst if result.index < bounds else made)[result.index] = ended
+    worst, rows, without = _made(work, claims)
     found = Found(
         verdicts=[one.as_json() for one in done.rows],
         errata=[one.as_json() for one in examined],
@@ -125,18 +112,41 @@ def _found(
             "most": most,
         },
         power=_least(power),
-        worst=[
-            one
-            for _, of in sorted(worst.items())
-            for one in ([{"claim": "", "why": of}] if isinstance(of, str) else of)
-        ],
-        rows=[row for _, of in sorted(made.items()) if not isinstance(of, str) for row in of],
-        without={
-            every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
-        },
+        worst=worst,
+        rows=rows,
+        without=without,
     )
-    wrong = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in done.rows if one.wrong]
-    return found, [*wrong, *unseen(examined)]
+    doubtful = [one for one in done.rows if one.lost or one.verdict not in ("holds", "tight")]
+    told = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in doubtful]
+    errors = [*unseen(examined)]
+    return found, [*told, *errors], bool(errors) or any(one.wrong for one in doubtful)
+
+
+def _made(
+    work: "Work", claims: "Sequence[Claim]"
+) -> "tuple[list[dict[str, Any]], list[Row], dict[str, str]]":
+    """Return worst cases of few steps, the runs of all cells, and why a cell has none."""
+    from pfbench.receipts.content import worst_cases
+    from pfbench.receipts.runs import cells, tried
+    from pfbench.runs.engines.workers import Task
+
+    bounds = [one for one in claims if one.kind == "bound"]
+    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
+    tasks = [Task(worst_cases, (one,), _WORST_LIMIT) for one in bounds]
+    tasks += [Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)]
+    if not work.quiet:
+        printing.note(f"worst cases and runs: {len(tasks)} tasks")
+    ended: list[Any] = [None] * len(tasks)
+    for one in work.engine.do(tasks):
+        ended[one.index] = one.value if one.status == "done" else f"{one.status}: {one.reason}"
+    worst = [
+        row
+        for claim, of in zip(bounds, ended, strict=False)
+        for row in ([{"claim": claim.name, "why": of}] if isinstance(of, str) else of)
+    ]
+    made = list(zip(every, ended[len(bounds) :], strict=True))
+    rows = [row for _, of in made if not isinstance(of, str) for row in of]
+    return worst, rows, {cell.name: of for (cell, _), of in made if isinstance(of, str)}
 
 
 def unseen(examined: "Sequence[Finding]") -> "Iterator[str]":
@@ -236,19 +246,23 @@ def _checked(
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
     from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How
+    from pfbench.receipts.again import How, kernels_of
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
     from pfbench.runs.pack import at_hand, unpacked
 
     about, engine = archive.about, LocalProcesses(slots)
-    differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
+    there, here = about["environment"], engine.environment()
+    differ = {**other(about.get("lock", {})), **_elsewhere(there, here)}
     for name, what in differ.items():
         printing.complain(f"{name}: {what}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
     how = How(engine, rng, not differ, seconds)
-    with unpacked(archive) as content:
+    taken = kernels_of(there.get("blas", ""), here.get("blas", ""))
+    with unpacked(archive) as content, taken as kernels:
+        if kernels:
+            printing.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
         for name, why in content.take(beside).items():
             raise InputError(f"{name}, which is not in {path}, {why}.")
         for module in content.modules:
@@ -258,7 +272,9 @@ def _checked(
                 rows, pages = _read(archive)
                 found = checking.check(about, rows, how)
             else:
-                found, pages = compared.check(content.folder, about, how, _suite(about["suite"]))
+                found, pages = compared.check(
+                    content.folder, about, how, shipped_suite(about["suite"])
+                )
         for name, state in content.other_data().items():
             found.unreached.append(f"the data set {name} is {state}")
     for name, text in pages.items():
@@ -290,7 +306,7 @@ def _read(archive: "Archive") -> "tuple[list[Row], Mapping[str, str]]":
         ) from error
 
 
-def _suite(name: str) -> "Suite | None":
+def shipped_suite(name: str) -> "Suite | None":
     """Return pfbench's suite of this name, if its runs are shipped."""
     from pfbench.cli.catalogue import suites
     from pfbench.cli.compare import shipped_with
@@ -301,12 +317,11 @@ def _suite(name: str) -> "Suite | None":
     return Suite(here.read_text("utf-8"), shipped) if here and shipped else None
 
 
-def _elsewhere(about: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
-    there = about["environment"]
+def _elsewhere(there: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: f"{there.get(name, 'nothing')} there, {environment.get(name, 'nothing')} here"
-        for name in dict.fromkeys([*there, *environment])
-        if there.get(name) != environment.get(name)
+        name: f"{there.get(name, 'nothing')} there, {here.get(name, 'nothing')} here"
+        for name in dict.fromkeys([*there, *here])
+        if there.get(name) != here.get(name)
     }
 
 

@@ -1,4 +1,4 @@
-"""Somebody's own measure, or a problem's: given copies, and held to what one may return."""
+"""Somebody's own measure, or a problem's: it can change nothing, and is held to what it returns."""
 
 import math
 import reprlib
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import read_only
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Bracket, Problem
 from pfbench.base.state import State
-from pfbench.points import keep
+from pfbench.points import view
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,11 @@ class OwnMeasure:
 
 
 def _guarded(state: State) -> State:
-    """Return the state with a copy of its iterate, and the other arrays read-only."""
-    return State(keep(state.x), *map(_read_only, state[1:]))
-
-
-def _read_only(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.view()
-        value.flags.writeable = False
-    return value
+    """Return the state with a copy or a view of its iterate, and the other arrays read-only."""
+    at, estimate, output = (
+        read_only(one) if isinstance(one, np.ndarray) else one for one in state[1:4]
+    )
+    return State(view(state.x), at, estimate, output, state.coin)
 
 
 def _number(value: Any) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, read_only
 from pfbench.base.checks import check_floats
 from pfbench.base.errors import StalePoint
 from pfbench.kernels.observed import Reading, read_parallel, read_rows
@@ -143,16 +143,20 @@ class Factored:
 
     def values(self) -> Floats:
         """Return a copy of the entries on the observed positions, shape (n,)."""
-        reading = self.reading()
+        reading, out = self.reading(), self.pattern.vectors.take()
         if reading.b == 0.0 and reading.a == 1.0:
-            return reading.values.copy()
-        out = np.empty_like(reading.values)
-        _read(self.pattern, reading, out)
+            np.copyto(out, reading.values)
+        else:
+            _read(self.pattern, reading, out)
         return out
 
     def factors(self) -> Factors:
-        """Return the point's own weights and its atoms (atoms of weight 0 left out)."""
-        return chosen(*self.atoms_and_weights())
+        """Return the point's own weights and its atoms (atoms of weight 0 left out).
+
+        Those of a view are read-only: they may be where its sequence has them.
+        """
+        found = chosen(*self.atoms_and_weights())
+        return Factors(*map(read_only, found)) if self.lent else found
 
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""

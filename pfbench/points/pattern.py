@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Integers, parts
+from pfbench.base.arrays import Integers, Recycled, parts
 from pfbench.base.errors import InputError
 from pfbench.kernels.compiled import threads
 from pfbench.kernels.observed import Rows
@@ -81,6 +82,11 @@ class Pattern:
         cuts = np.searchsorted(indptr, np.linspace(0, flat.size, chunks + 1))
         cuts[0], cuts[-1] = 0, M
         return cls(shape, Rows(indptr.astype(np.uint32), indices), cuts.astype(np.int64))
+
+    @cached_property
+    def vectors(self) -> Recycled:
+        """The memory of vectors (n,): of gradients, and of the values of points."""
+        return Recycled(self.n)
 
     @property
     def n(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers, Recycled
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -121,12 +121,8 @@ class RobustMatrixRecovery(FiniteSum):
         """The entries in row order and the scale, as the compiled loops read them."""
         return welsch.Entries(*self.pattern.rows, self.targets, self.sigma)
 
-    @cached_property
-    def _vectors(self) -> Recycled:
-        return Recycled(self.n)
-
     def _zeros(self) -> Floats:
-        vector = self._vectors.take()
+        vector = self.pattern.vectors.take()
         vector.fill(0.0)
         return vector
 
@@ -227,7 +223,7 @@ class RobustMatrixRecovery(FiniteSum):
 
         The recorded step of x is applied, unless x is lent.
         """
-        at_x, g = self.read(x), self._vectors.take()
+        at_x, g = self.read(x), self.pattern.vectors.take()
         if x.lent:
             only_read = welsch.slope_rows, welsch.slope_parallel
             self.pattern.run(*only_read, self.entries, at_x, self.scale, g)

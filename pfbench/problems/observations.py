@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, read_only
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
@@ -96,9 +96,7 @@ class OrderedObservations:
     @property
     def values(self) -> Floats:
         """See above."""
-        view = self.entries.view()
-        view.flags.writeable = False
-        return view
+        return read_only(self.entries)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -114,21 +114,13 @@ def _of_rate(check: Rate, value: float) -> str:
     return f"{check.grows.removeprefix('1/')} = {value:g}"
 
 
-def made(cell: Cell, seeds: Sequence[tuple[int, int]], at: int = 0) -> list[dict[str, float]]:
-    """Make the runs of a cell, one for each pair of seeds; `at` is its number in the file.
-
-    Raises
-    ------
-    Broken, Untestable
-        If a run comes to no end that a check would take.
-    """
-    return [_row(cell, data, seed, at) for data, seed in seeds]
-
-
 def tried(cell: Cell, seeds: Sequence[tuple[int, int]], at: int) -> "list[dict[str, float]] | str":
-    """Return the runs of a cell, or why they cannot be made."""
+    """Return the runs of a cell, one for each pair of seeds, or why they come to no end.
+
+    `at` is its number in the file.
+    """
     try:
-        return made(cell, seeds, at)
+        return [_row(cell, data, seed, at) for data, seed in seeds]
     except (Broken, Untestable) as error:
         return f"{error}."
 

@@ -105,7 +105,8 @@ def write_contents(everything: Contents, folder: Path) -> list[Path]:
 
 def _files(everything: Contents) -> dict[str, bytes]:
     name = everything.spec.name
-    texts = {f"{name}.html": page(everything), f"{name}.md": document(everything)}
+    whole = {f"{name}.html": page(everything).encode("utf-8")}  # the longest: once in memory
+    texts = {f"{name}.md": document(everything)}
     pictures: dict[str, bytes] = {}
     for part in everything.parts:
         begin = stem(everything.spec, part.study)
@@ -118,7 +119,7 @@ def _files(everything: Contents) -> dict[str, bytes]:
     if any(part.front is None for part in everything.parts):
         texts[f"{name}-macros.tex"] = macros(part.compared for part in everything.parts)
     texts[f"{name}.bib"] = bibliography(everything.spec)
-    return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
+    return whole | {file: text.encode("utf-8") for file, text in texts.items()} | pictures
 
 
 def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]:

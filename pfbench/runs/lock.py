@@ -1,7 +1,7 @@
 """The versions that a result was made with, and hashes of what was installed of them.
 
 A hash is that of the files of a distribution, from its own record of them: whatever installed it,
-the same wheel has the same hash. That of pfbench is of its source as it lies.
+the same wheel has the same hash. That of pfbench is of its source as it lies, installed or not.
 """
 
 import hashlib
@@ -14,18 +14,21 @@ from pathlib import Path
 
 _INSTALLERS = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json")
 _PACKAGE = Path(__file__).parents[1]
+_OWN = _PACKAGE.name
 
 
 def lock() -> dict[str, dict[str, str]]:
     """Return version and content of each distribution that this process has loaded, by name."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()
-    names = sorted({one for top in loaded & packages.keys() for one in packages[top]})
+    names = sorted({one for top in loaded & packages.keys() for one in packages[top]} | {_OWN})
     found = {name: _of(name) for name in names}
     return {name: one for name, one in found.items() if one}
 
 
 def _of(name: str) -> dict[str, str]:
+    if name == _OWN:
+        return {"version": str(sys.modules[_OWN].__version__), "content": source()}
     try:
         known = distribution(name)
     except PackageNotFoundError:
@@ -35,8 +38,6 @@ def _of(name: str) -> dict[str, str]:
 
 def _content(known: Distribution) -> str:
     """Return the hash of the files of a distribution; empty if it has no record of them."""
-    if known.name == "pfbench":
-        return source()
     rows = sorted(
         f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
         for path in known.files or ()

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Diverged
 from pfbench.kernels.lanczos import (
     UNORDINARY,
@@ -104,7 +104,7 @@ def leading_triple(
     M, N = operator.shape
     noise = rng.standard_normal(N) / math.sqrt(N)
     start = noise if warm is None else warm + RANDOM_PART * noise
-    length = float(np.linalg.norm(start))
+    length = norm(start)
     start /= length
     # |gamma| is at least this, except with probability `failure` (Anderson's inequality).
     spread = (1.0 if warm is None else RANDOM_PART) / math.sqrt(N)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.verification.dossier import Dossier
+from pfbench.verification.edited import Edited
 from pfbench.verification.instances import instance
 from pfbench.verification.subject import Subject
 from pfbench.verification.units import Formula, Unit
@@ -159,7 +160,7 @@ class Mutant:
     name
         Its name, unique among all mutants.
     subject
-        The variant, a class whose docstring says the fault.
+        The variant: an edit of the source, or a class whose docstring says the fault.
     expected
         The claims that must catch it.
     """
@@ -174,6 +175,23 @@ class Mutant:
         return cls(name=name, subject=Subject(algorithm), expected=expected)
 
     @classmethod
+    def edited(
+        cls,
+        method: Any,
+        within: Any,
+        name: str,
+        about: str,
+        edits: Mapping[str, str],
+        *expected: Claim,
+    ) -> Self:
+        """Return the mutant of a method in the source of whose part other texts stand.
+
+        See `Edited`; `edits` are the texts, each with what stands in its place.
+        """
+        subject = Edited(method, within=within, edits=tuple(edits.items()), about=about)
+        return cls(name=name, subject=subject, expected=expected)
+
+    @classmethod
     def answering(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
         """Return the mutant of faulty oracles, a class made of the right ones."""
         return cls(name=name, subject=Subject(oracles=oracles), expected=expected)
@@ -181,6 +199,8 @@ class Mutant:
     @property
     def about(self) -> str:
         """The fault, in words."""
+        if isinstance(self.subject, Edited):
+            return self.subject.about
         return inspect.getdoc(self.subject.algorithm or self.subject.oracles) or ""
 
 

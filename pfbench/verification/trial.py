@@ -29,7 +29,17 @@ from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.witness import Witness, WitnessedProblem
 from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
-from pfbench.verification.subject import Broken, Raised, Subject, Unfit, Untestable, make, scheduled
+from pfbench.verification.subject import (
+    Broken,
+    Lacks,
+    Raised,
+    Subject,
+    Unfit,
+    Untestable,
+    make,
+    scheduled,
+    taken,
+)
 
 EFFORTS = ("quick", "full")
 
@@ -102,13 +112,19 @@ class Trial:
     def make(self, **wanted: Any) -> Algorithm:
         """Return the algorithm under test with those of the wanted parameters that it has.
 
-        It must have those that the claim's own algorithm needs.
+        It must have those that the claim's own algorithm needs, and those that make another method
+        of it.
 
         Raises
         ------
         Lacks
             If it lacks one of these, or refuses what it is given.
         """
+        own = self.own if self.claim.algorithm else None
+        for name in getattr(own, "kinds", ()):
+            usual = getattr(own, name)
+            if wanted.get(name, usual) != usual and not taken(self.algorithm, (name,)):
+                raise Lacks(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
         return make(self.algorithm, self.needed, **wanted)
 
     @property

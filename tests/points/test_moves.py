@@ -302,6 +302,15 @@ def test_the_point_before_a_compression_can_still_be_read(rng):
     assert_allclose(inner(np.ones(PATTERN.n), x0), on_pattern(PATTERN, matrix).sum(), rtol=1e-12)
 
 
+def test_the_factors_of_a_view_cannot_be_changed(rng):
+    x = random_point(rng, PATTERN, rank=3)
+    for part, own in zip(x.view().factors(), x.factors(), strict=True):
+        assert own.flags.writeable
+        assert_array_equal(part, own)
+        with pytest.raises(ValueError, match="read-only"):
+            part *= 2.0
+
+
 def test_a_view_reads_as_the_point_and_moves_as_a_copy():
     problem = problem_named("robust-matrix-recovery", rows=30, columns=20, rank=2, density=0.5)
     rng = np.random.default_rng(0)

@@ -19,6 +19,7 @@ from pfbench.receipts.page import summary
 from pfbench.receipts.redone import alone, anew
 from pfbench.receipts.runs import COLUMNS, read, written
 from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.lock import source
 from pfbench.runs.storage.archive import opened, write_archive
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.verification.own import stated
@@ -46,6 +47,7 @@ def test_it_holds_all_that_it_should(receipt):
     about, rows, inside = content(receipt)
     assert {"receipt.html", "receipt.md", "receipt.tex", "badge.svg", "lock.txt"} <= inside.keys()
     assert [one["name"] for one in about["claims"]] == ["lazy-falls", "lazy-count"]
+    assert about["lock"]["pfbench"]["content"] == source()
     falls = about["claims"][0]
     (constants,) = (one["constants"] for one in falls["instances"].values())
     (bounds,) = (one["bounds"] for one in falls["settings"].values())

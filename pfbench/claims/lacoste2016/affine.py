@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Point
-from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.claims.lacoste2016.steps import curvature_of
-from pfbench.points import distance
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex
 from pfbench.verification.stating.mean_along import gap as gap_at
@@ -104,16 +102,13 @@ CLAIMS = (AFFINE,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class EuclideanStep(Faulty):
-    """Divides by L |v - x|^2 with L = C/D^2: the Euclidean short step."""
-
-    def weight(self, ask: Asked, t: int, x: Point, v: Point, gap: float) -> float:
-        """Return min(g D^2/(C |v - x|^2), 1) for the adaptive step."""
-        if self.step != "adaptive":
-            return super().weight(ask, t, x, v, gap)
-        ratio = distance(v, x) / ask.D
-        return self._short_step(gap / ratio**2) if ratio > 0.0 else 0.0
-
-
-MUTANTS = (Mutant.of("frank-wolfe-euclidean-step", EuclideanStep, AFFINE),)
+MUTANTS = (
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-euclidean-step",
+        "Divides by L |v - x|^2 with L = C/D^2: the Euclidean short step.",
+        {"_short_step(gap)": "_short_step(gap * (ask.D / (distance(v, x) or ask.D)) ** 2)"},
+        AFFINE,
+    ),
+)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Gradient
-from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import DoubleWell
@@ -93,13 +92,13 @@ CLAIMS = (LOCAL,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class HalvedGradient(Faulty):
-    """Minimises half the gradient, a factor 2 forgotten: so it reads off half the gap."""
-
-    def direction(self, history: list[Gradient]) -> Gradient:
-        """Return half the last."""
-        return history[-1] / 2.0
-
-
-MUTANTS = (Mutant.of("frank-wolfe-halved-gradient", HalvedGradient, LOCAL),)
+MUTANTS = (
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-halved-gradient",
+        "Minimises half the gradient, a factor 2 forgotten: so it reads off half the gap.",
+        {"= ask.gradient(x)": "= ask.gradient(x) / 2.0"},
+        LOCAL,
+    ),
+)

@@ -1,15 +1,13 @@
 """The rate of lacoste2016: a gap of eps after O(1/eps^2) steps, and on a chain not before."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Asked, Point, State
-from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
@@ -129,16 +127,16 @@ CLAIMS = (RATE,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class Replayed(Faulty):
-    """Minimises every earlier gradient again in each iteration: its vertices are not kept."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `FrankWolfe.run`, with t LO more in iteration t."""
-        for t, state in enumerate(super().run(ask, x, rng)):
-            for _ in range(t):
-                ask.lo(state.estimate)
-            yield state
-
-
-MUTANTS = (Mutant.of("frank-wolfe-replayed", Replayed, RATE),)
+MUTANTS = (
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-replayed",
+        "Minimises every earlier gradient again in each iteration: its vertices are not kept.",
+        {
+            "yield State(": "for _ in range(t):\n                ask.lo(gradient)\n"
+            "            yield State("
+        },
+        RATE,
+    ),
+)

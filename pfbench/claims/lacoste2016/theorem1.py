@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient, Point
-from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.lacoste2016.steps import curvature_of
-from pfbench.points import combine, keep
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
@@ -135,59 +134,6 @@ CLAIMS = (DESCENT, THEOREM1)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class StaleGradient(Faulty):
-    """Minimises the gradient of the iteration before."""
-
-    def direction(self, history: list[Gradient]) -> Gradient:
-        """Return the last but one."""
-        return history[-2] if len(history) > 1 else history[-1]
-
-
-class WrongSign(Faulty):
-    """Minimises minus the gradient."""
-
-    def direction(self, history: list[Gradient]) -> Gradient:
-        """Return minus the last."""
-        return -history[-1]
-
-
-class MeanGradient(Faulty):
-    """Minimises the mean of all gradients so far."""
-
-    def direction(self, history: list[Gradient]) -> Gradient:
-        """Return the mean."""
-        return np.asarray(np.mean(history, axis=0))
-
-
-class DoubleStep(Faulty):
-    """Takes the step 2g/C: the half of the quadratic bound is forgotten."""
-
-    def _short_step(self, gap: float) -> float:
-        return min(2.0 * max(gap, 0.0) / (self.curvature or 1.0), 1.0)
-
-
-class Unclipped(Faulty):
-    """Takes the step g/C without the minimum with 1."""
-
-    def _short_step(self, gap: float) -> float:
-        return gap / (self.curvature or 1.0)
-
-
-class AlwaysOpenLoop(Faulty):
-    """Takes 2/(t+2) whatever step rule is asked for."""
-
-    def weight(self, ask: Asked, t: int, x: Point, v: Point, gap: float) -> float:
-        """Return 2/(t+2)."""
-        return 2.0 / (t + 2.0)
-
-
-class HalfSearch(Faulty):
-    """Searches [0, 1/2] instead of [0, 1]."""
-
-    def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
-        return 0.5 * super()._line_search(ask, x, combine(keep(x), v, 0.5), gap / 2.0)
-
-
 class LooseMinimisation(Changed):
     """A problem whose LO minimises a gradient that is rounded to one digit."""
 
@@ -198,13 +144,60 @@ class LooseMinimisation(Changed):
         return found
 
 
+_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
+_short = partial(Mutant.edited, FrankWolfe, FrankWolfe._short_step)
+_search = partial(Mutant.edited, FrankWolfe, FrankWolfe._line_search)
+
 MUTANTS = (
-    Mutant.of("frank-wolfe-stale-gradient", StaleGradient, DESCENT),
-    Mutant.of("frank-wolfe-wrong-sign", WrongSign, DESCENT, THEOREM1),
-    Mutant.of("frank-wolfe-mean-gradient", MeanGradient, DESCENT),
-    Mutant.of("frank-wolfe-double-step", DoubleStep, DESCENT),
-    Mutant.of("frank-wolfe-unclipped", Unclipped, DESCENT, THEOREM1),
-    Mutant.of("frank-wolfe-always-open-loop", AlwaysOpenLoop, DESCENT),
-    Mutant.of("frank-wolfe-half-search", HalfSearch, DESCENT),
+    _loop(
+        "frank-wolfe-stale-gradient",
+        "Minimises the gradient of the iteration before.",
+        {
+            "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
+            "            gradient, before = before if t else newest, newest"
+        },
+        DESCENT,
+    ),
+    _loop(
+        "frank-wolfe-wrong-sign",
+        "Minimises minus the gradient.",
+        {"= ask.gradient": "= -ask.gradient"},
+        DESCENT,
+        THEOREM1,
+    ),
+    _loop(
+        "frank-wolfe-mean-gradient",
+        "Minimises the mean of all gradients so far.",
+        {
+            "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
+            "            gradient = (t * gradient + newest) / (t + 1) if t else newest"
+        },
+        DESCENT,
+    ),
+    _short(
+        "frank-wolfe-double-step",
+        "Takes the step 2g/C: the half of the quadratic bound is forgotten.",
+        {"max(gap": "2.0 * max(gap"},
+        DESCENT,
+    ),
+    _short(
+        "frank-wolfe-unclipped",
+        "Takes the step g/C without the minimum with 1.",
+        {"min(max(gap, 0.0) / self.curvature, 1.0)": "gap / self.curvature"},
+        DESCENT,
+        THEOREM1,
+    ),
+    _loop(
+        "frank-wolfe-always-open-loop",
+        "Takes 2/(t+2) whatever step rule is asked for.",
+        {"at, x = x, combine(x, v, gamma)": "at, x = x, combine(x, v, 2.0 / (t + 2.0))"},
+        DESCENT,
+    ),
+    _search(
+        "frank-wolfe-half-search",
+        "Searches [0, 1/2] instead of [0, 1].",
+        {"gamma)), 1.0": "gamma)), 0.5", "(self._short_step(gap),)": "()"},
+        DESCENT,
+    ),
     Mutant.answering("frank-wolfe-loose-minimisation", LooseMinimisation, DESCENT),
 )

@@ -1,16 +1,13 @@
 """li2019 theorem 1: the gap halves at each restart; full gradients and linear minimisations."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import round_down
-from pfbench.algorithms.sliding import CGS
-from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Point, State
+from pfbench.algorithms.sliding import CGS, condg
+from pfbench.base.protocols import Point
 from pfbench.claims.li2019 import steps
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
@@ -179,42 +176,6 @@ LO = _of_theorem1(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class ShortPeriod(CGS):
-    """An outer iteration is one inner iteration short."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """As the theorem, with N - 1."""
-        made = super().theory(epsilon, constants, **given)
-        return super().theory(epsilon, constants, **{"period": made.period - 1} | given)
-
-
-class OneRestartLess(CGS):
-    """The outer iterations are rounded down."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """As the theorem, with floor(log2(delta0/epsilon))."""
-        count = round_down(math.log2(constants.delta / epsilon))
-        return super().theory(epsilon, constants, **{"restarts": count} | given)
-
-
-class DoubleMinimisation(CGS):
-    """condg asks each linear minimisation twice."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As CGS, with oracles that call lo twice."""
-        twice: Any = _Twice(ask)
-        return super().run(twice, x, rng)
-
-
-class _Twice(Changed):
-    def lo(self, g: Any) -> Point:
-        """Ask twice and return the second answer."""
-        self._right.lo(g)
-        return self._right.lo(g)
-
-
 class LargeVertices(Changed):
     """The linear minimisation answers for a set half as large again."""
 
@@ -226,9 +187,28 @@ class LargeVertices(Changed):
 
 CLAIMS = (GAP, FO, LO)
 
+_schedule = partial(Mutant.edited, CGS, CGS)
+
 MUTANTS = (
-    Mutant.of("li2019-short-period", ShortPeriod, FO),
-    Mutant.of("li2019-one-restart-less", OneRestartLess, FO),
-    Mutant.of("li2019-double-lo", DoubleMinimisation, LO),
+    _schedule(
+        "li2019-short-period",
+        "An outer iteration is one inner iteration short.",
+        {"math.sqrt(L / sigma)),": "math.sqrt(L / sigma)) - 1,"},
+        FO,
+    ),
+    _schedule(
+        "li2019-one-restart-less",
+        "The outer iterations are rounded down.",
+        {"restarts=max(1, round_up(": "restarts=max(1, round_down("},
+        FO,
+    ),
+    Mutant.edited(
+        CGS,
+        condg,
+        "li2019-double-lo",
+        "condg asks each linear minimisation twice.",
+        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        LO,
+    ),
     Mutant.answering("li2019-large-vertices", LargeVertices, GAP),
 )

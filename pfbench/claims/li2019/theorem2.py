@@ -3,14 +3,11 @@
 import math
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import round_down
-from pfbench.algorithms.sliding import STORC, draw
-from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Point
+from pfbench.algorithms.sliding import STORC
 from pfbench.claims.li2019 import steps
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.quadratics import restricted
@@ -155,47 +152,38 @@ VARIANCE = _of_storc(
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class WrongSign(STORC):
-    """The correction has the wrong sign."""
-
-    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return mean minus the difference."""
-        return mean - ask.difference(draw(rng, ask.n, self.batch), z, y0)
-
-
-class DividedByN(STORC):
-    """The sum over the batch is divided by n instead of m."""
-
-    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return the estimate with the difference times m/n."""
-        scale = self.batch / ask.n
-        return scale * ask.difference(draw(rng, ask.n, self.batch), z, y0) + mean
-
-
-class NoReference(STORC):
-    """The full gradient at the snapshot is left out."""
-
-    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return the difference alone."""
-        return ask.difference(draw(rng, ask.n, self.batch), z, y0)
-
-
-class RootBatch(STORC):
-    """The batch is the square root of the theorem's."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """As the theorem, with a batch of sqrt(m)."""
-        m = super().theory(epsilon, constants, **given).batch
-        return super().theory(epsilon, constants, **{"batch": round_down(math.sqrt(m))} | given)
-
-
 CLAIMS = (THM2, VARIANCE)
 
+_estimate = partial(Mutant.edited, STORC, STORC.gradient)
+
 MUTANTS = (
-    Mutant.of("li2019-wrong-sign", WrongSign, THM2, VARIANCE),
-    Mutant.of("li2019-divided-by-n", DividedByN, THM2, VARIANCE),
-    Mutant.of("li2019-no-reference", NoReference, THM2, VARIANCE),
-    Mutant.of("li2019-root-batch", RootBatch, THM2),
+    _estimate(
+        "li2019-wrong-sign",
+        "The correction has the wrong sign.",
+        {"return ask.": "return -ask."},
+        THM2,
+        VARIANCE,
+    ),
+    _estimate(
+        "li2019-divided-by-n",
+        "The sum over the batch is divided by n instead of m.",
+        {"return ask.": "return self.batch / ask.n * ask."},
+        THM2,
+        VARIANCE,
+    ),
+    _estimate(
+        "li2019-no-reference",
+        "The full gradient at the snapshot is left out.",
+        {"y0) + mean": "y0)"},
+        THM2,
+        VARIANCE,
+    ),
+    Mutant.edited(
+        STORC,
+        STORC,
+        "li2019-root-batch",
+        "The batch is the square root of the theorem's.",
+        {"round_up(m)": "round_down(math.sqrt(m))"},
+        THM2,
+    ),
 )

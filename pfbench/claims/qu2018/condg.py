@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.sliding import condg
-from pfbench.base.protocols import Asked, Gradient, Point, Problem
-from pfbench.claims.qu2018.faulty import Faulty
-from pfbench.points import combine, distance, inner, keep, tilt
+from pfbench.algorithms.sliding import NCGS, condg
+from pfbench.base.protocols import Problem
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
@@ -183,72 +181,46 @@ CLAIMS = (STOP, COUNT, DISTANCE)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class OneInnerStep(Faulty):
-    """Makes one inner Frank-Wolfe step and stops, whatever the gap."""
-
-    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
-        """Return the point after one step."""
-        v = ask.lo(l)
-        gap = inner(l, u) - inner(l, v)
-        length = distance(v, u)
-        if gap <= 0.0 or length == 0.0:
-            return keep(u)
-        return combine(keep(u), v, min(1.0, gap * lam / length**2))
-
-
-class TwiceTheTolerance(Faulty):
-    """Stops at an inner gap of 2 eta."""
-
-    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
-        """Return what condg returns for 2 eta."""
-        return condg(ask, l, u, lam, 2.0 * self.eta)
-
-
-class InvertedLambda(Faulty):
-    """Takes lambda where condg wants 1/lambda."""
-
-    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
-        """Return what condg returns for 1/lambda."""
-        return condg(ask, l, u, 4.0 * lam, self.eta)
-
-
-class DoubleCall(Faulty):
-    """Asks the linear minimisation twice in each inner step, for the vertex and for the gap."""
-
-    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
-        """As `condg`."""
-        x = keep(u)
-        while True:
-            g = tilt(l, x, u, 1.0 / lam)
-            gap = inner(g, x) - inner(g, ask.lo(g))
-            if gap <= self.eta:
-                return x
-            v = ask.lo(g)
-            x = combine(x, v, min(1.0, gap * lam / distance(v, x) ** 2))
-
-
-class GradientAtAg(Faulty):
-    """Takes the gradient at theta_ag instead of theta_md."""
-
-    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
-        """Return the gradient at theta_ag."""
-        return ask.gradient(ag)
-
-
-class FirstGradient(Faulty):
-    """Goes on with the gradient of the first iteration."""
-
-    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
-        """Return the first gradient."""
-        return ask.gradient(md) if first is None else first
-
+_inner = partial(Mutant.edited, NCGS, condg)
+_loop = partial(Mutant.edited, NCGS, NCGS.run)
 
 MUTANTS = (
-    Mutant.of("ncgs-one-inner-step", OneInnerStep, STOP, DISTANCE),
-    Mutant.of("ncgs-twice-the-tolerance", TwiceTheTolerance, STOP),
-    Mutant.of("ncgs-inverted-lambda", InvertedLambda, STOP, DISTANCE),
-    Mutant.of("ncgs-double-call", DoubleCall, COUNT),
-    Mutant.of("ncgs-gradient-at-ag", GradientAtAg, STOP),
-    Mutant.of("ncgs-first-gradient", FirstGradient, STOP),
+    _inner(
+        "ncgs-one-inner-step",
+        "Makes one inner Frank-Wolfe step at most, whatever gap is left.",
+        {"x = combine(x, v, xi)": "return combine(x, v, xi)"},
+        STOP,
+        DISTANCE,
+    ),
+    _inner(
+        "ncgs-twice-the-tolerance",
+        "Stops at an inner gap of 2 eta.",
+        {"if gap <= eta": "if gap <= 2.0 * eta"},
+        STOP,
+    ),
+    _inner(
+        "ncgs-inverted-lambda",
+        "Takes lambda where condg wants 1/lambda.",
+        {"x = keep(u)": "x, lam = keep(u), 4.0 * lam"},
+        STOP,
+        DISTANCE,
+    ),
+    _inner(
+        "ncgs-double-call",
+        "Asks the linear minimisation twice in each inner step.",
+        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        COUNT,
+    ),
+    _loop(
+        "ncgs-gradient-at-ag",
+        "Takes the gradient at theta_ag instead of theta_md.",
+        {"ask.gradient(md)": "ask.gradient(ag)"},
+        STOP,
+    ),
+    _loop(
+        "ncgs-first-gradient",
+        "Goes on with the gradient of the first iteration.",
+        {"g = ask.gradient(md)": "g = ask.gradient(md) if k == 1 else g"},
+        STOP,
+    ),
 )

@@ -9,11 +9,8 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient, Point
-from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
-from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import indefinite
@@ -286,33 +283,27 @@ CLAIMS = (OPTION1, OPTION2, RATE)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class HalfMomentum(Faulty):
-    """Moves theta_ag in option I by half of what theta moves."""
-
-    def first_ag(self, md: Point, before: Point, theta: Point, ratio: float) -> Point:
-        """Return the point half way."""
-        return combine(keep(before), theta, 0.5)
-
-
-class WrongSign(Faulty):
-    """Goes up: the sign of the gradient is wrong."""
-
-    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
-        """Return minus the gradient."""
-        return np.asarray(-ask.gradient(md))
-
-
-class AgForgotten(Faulty):
-    """Leaves theta_ag where it starts in option II."""
-
-    def second_ag(self, ask: Asked, g: Gradient, md: Point, ag: Point) -> Point:
-        """Return the one before."""
-        return keep(ag)
-
+_loop = partial(Mutant.edited, NCGS, NCGS.run)
 
 MUTANTS = (
-    Mutant.of("ncgs-half-momentum", HalfMomentum, OPTION1),
-    Mutant.of("ncgs-wrong-sign", WrongSign, OPTION1, OPTION2, RATE),
-    Mutant.of("ncgs-ag-forgotten", AgForgotten, OPTION2),
+    _loop(
+        "ncgs-half-momentum",
+        "Moves theta_ag in option I by half of what theta moves.",
+        {"shift(md, theta, before, beta / lam)": "combine(keep(before), theta, 0.5)"},
+        OPTION1,
+    ),
+    _loop(
+        "ncgs-wrong-sign",
+        "Goes up: the sign of the gradient is wrong.",
+        {"g = ask.": "g = -ask."},
+        OPTION1,
+        OPTION2,
+        RATE,
+    ),
+    _loop(
+        "ncgs-ag-forgotten",
+        "Leaves theta_ag where it starts in option II.",
+        {"ag = condg(ask, g, md, beta, self.eta)": "ag = keep(ag)"},
+        OPTION2,
+    ),
 )

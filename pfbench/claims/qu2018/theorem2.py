@@ -1,14 +1,13 @@
 """Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.qu2018.rates import Sample, Sweep, exponents, in_expectation
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, Untestable, instance
@@ -154,24 +153,6 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class OneSample(StochasticNCGS):
-    """Draws one sample in each iteration instead of k."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `StochasticNCGS.run` with batch 1."""
-        return StochasticNCGS.run(replace(self, batch=1), ask, x, rng)
-
-
-class TwoBatches(StochasticNCGS):
-    """Draws another batch for the second condg, so that it pays twice."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `StochasticNCGS.run`."""
-        for k, state in enumerate(super().run(ask, x, rng), 1):
-            ask.batch(rng.integers(ask.n, size=k), state.at)
-            yield state
-
-
 class Ascent(Changed):
     """Goes up: the sign of the gradient is wrong."""
 
@@ -180,8 +161,20 @@ class Ascent(Changed):
         return np.asarray(-self._right.batch(sample, x))
 
 
+_loop = partial(Mutant.edited, StochasticNCGS, StochasticNCGS.run)
+
 MUTANTS = (
-    Mutant.of("ncgs-stochastic-one-sample", OneSample, MEAN),
-    Mutant.of("ncgs-stochastic-two-batches", TwoBatches, MEAN),
+    _loop(
+        "ncgs-stochastic-one-sample",
+        "Draws one sample in each iteration instead of k.",
+        {"self.batch or k": "1"},
+        MEAN,
+    ),
+    _loop(
+        "ncgs-stochastic-two-batches",
+        "Draws another batch for the second condg, so that it pays twice.",
+        {"ag = condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n            ag = condg("},
+        MEAN,
+    ),
     Mutant.answering("ncgs-stochastic-ascent", Ascent, RATE),
 )

@@ -1,15 +1,14 @@
 """Theorem 3 and corollary 3 of qu2018: variance-reduced NCGS."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.qu2018.rates import (
     GOOD,
     Sample,
@@ -21,6 +20,7 @@ from pfbench.claims.qu2018.rates import (
     spend,
 )
 from pfbench.claims.qu2018.steps import mapping_sq
+from pfbench.estimators import SVRG
 from pfbench.sets import Box
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import indefinite
@@ -221,22 +221,6 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class SnapshotNeverRefreshed(NCGSVR):
-    """Keeps the first snapshot."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSVR.run` with one epoch."""
-        return NCGSVR.run(replace(self, period=self.iterations), ask, x, rng)
-
-
-class EpochTooLong(NCGSVR):
-    """Refreshes the snapshot every m + 1 iterations."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSVR.run` with m + 1."""
-        return NCGSVR.run(replace(self, period=self.period + 1), ask, x, rng)
-
-
 class MeanForgotten(Changed):
     """Leaves out the full gradient at the snapshot: only the difference is kept."""
 
@@ -245,28 +229,31 @@ class MeanForgotten(Changed):
         return np.zeros_like(self._right.gradient(x))
 
 
-class _Unpaired(Changed):
-    def __init__(self, ask: Any, rng: np.random.Generator) -> None:
-        super().__init__(ask)
-        self._rng = rng
-
-    def difference(self, sample: Any, x: Point, y: Point) -> Gradient:
-        """Return the difference of two means, over two batches."""
-        other = self._rng.integers(self._right.n, size=len(sample))
-        return np.asarray(self._right.batch(sample, x) - self._right.batch(other, y))
-
-
-class UnpairedBatches(NCGSVR):
-    """Draws another batch for the snapshot than for the point."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSVR.run`."""
-        return super().run(_Unpaired(ask, rng), x, rng)
-
+_epochs = partial(Mutant.edited, NCGSVR, NCGSVR.run)
 
 MUTANTS = (
-    Mutant.of("ncgs-vr-snapshot-never-refreshed", SnapshotNeverRefreshed, MEAN),
-    Mutant.of("ncgs-vr-epoch-too-long", EpochTooLong, MEAN),
+    _epochs(
+        "ncgs-vr-snapshot-never-refreshed",
+        "Keeps the first snapshot.",
+        {"self.period": "self.iterations"},
+        MEAN,
+    ),
+    _epochs(
+        "ncgs-vr-epoch-too-long",
+        "Refreshes the snapshot every m + 1 iterations.",
+        {"self.period": "self.period + 1"},
+        MEAN,
+    ),
     Mutant.answering("ncgs-vr-mean-forgotten", MeanForgotten, MEAN, RATE),
-    Mutant.of("ncgs-vr-unpaired-batches", UnpairedBatches, MEAN),
+    Mutant.edited(
+        NCGSVR,
+        SVRG,
+        "ncgs-vr-unpaired-batches",
+        "Draws another batch for the snapshot than for the point.",
+        {
+            "ask.difference(self.draw(ask, rng), x, s)": "ask.batch(self.draw(ask, rng), x) - "
+            "ask.batch(self.draw(ask, rng), s)"
+        },
+        MEAN,
+    ),
 )

@@ -1,4 +1,4 @@
-"""Theorem 1 of Cutkosky, Orabona 2019 (STORM), as a formal development quotes it.
+"""Theorem 1 of Cutkosky, Orabona 2019 (STORM), as a formal development quotes it, and its output.
 
 eta_t = k/(w + sum of G_i^2)^(1/3), a = c eta^2, k = b G^(2/3)/L, c = 28 L^2 + G^2/(7 L k^3),
 w = max((4Lk)^3, 2 G^2, (ck/(4L))^3), M = 8 Delta/k + w^(1/3) sigma^2/(4 L^2 k^2) + k^2 c^2
@@ -7,9 +7,13 @@ anything of it, as both bounds are far above what runs do.
 """
 
 import math
+from dataclasses import dataclass
 
-from pfbench.verification import Dossier, Erratum
+from pfbench.algorithms.loopless import StormMethod
+from pfbench.base.parameters import parameter
+from pfbench.verification import Claim, Dossier, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.units import GRADIENT, formula
 
 LENGTH_OF_RUN = 10**6
@@ -84,3 +88,39 @@ THEOREM = Erratum(
 )
 
 ERRATA = (THEOREM,)
+
+
+# --- the output -----------------------------------------------------------------------------------
+
+
+def drawn(trial: Trial) -> Evidence:
+    """Decide that the output is drawn uniformly where nothing is said of it."""
+    (slope,) = trial.claim.instances
+    found = trial.draws_uniformly(slope(), alpha=0.8, floor=2.0)
+    return Evidence(found, {"outside": 0.0}, trial.pick(100, 400))
+
+
+OUTPUT = Claim(
+    name="relatives-output-storm",
+    source="Cutkosky, Orabona 2019, theorem 1, as a formal development quotes it",
+    kind="identity",
+    statement="where nothing is said of it the output is drawn uniformly among x_0 .. x_{T-1}, of "
+    "which the theorem is",
+    check=drawn,
+    instances=(instance(Slope, n=4, g=1.0, gap=10.0, L=1.0).called("slope"),),
+    algorithm="storm",
+    schedule="explicit",
+    takes=(0.5, 2.0),
+)
+
+CLAIMS = (OUTPUT,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastReturned(StormMethod):
+    """Returns its last iterate where nothing is said."""
+
+    output: str = parameter("last", "last, or uniform")
+
+
+MUTANTS = (Mutant.of("storm-last-returned", LastReturned, OUTPUT),)

@@ -1,18 +1,16 @@
 """Section 4 of shen2019: the mean squared error of each gradient estimate."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, State
+from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
+from pfbench.base.protocols import Algorithm
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, every_error
-from pfbench.points import combine
+from pfbench.estimators import CASPIDERG, CASVRG, SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -230,59 +228,38 @@ LAW = {
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class _Repeating:
-    """A stream that returns the same indices for ever."""
-
-    def __init__(self, drawn: Any) -> None:
-        self._drawn = drawn
-
-    def integers(self, n: int, size: int) -> Any:
-        """Return the indices."""
-        return self._drawn
-
-
-class OneBatch(Faulty, NFWUSPIDERG):
-    """Draws one batch for all epochs."""
-
-    def stream(self, ask: Asked, rng: np.random.Generator) -> Any:
-        """Draw once."""
-        return _Repeating(rng.integers(ask.n, size=self.batch))
-
-
-class WrongSign(Faulty, NFWUCASVRG):
-    """CASVRG that subtracts the correction."""
-
-    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
-        """Return it with the wrong sign."""
-        return sampled - full
-
-
-class WrongSignRecursive(Faulty, NFWUCASPIDERG):
-    """CASPIDERG that subtracts the correction."""
-
-    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
-        """Return it with the wrong sign."""
-        return sampled - full
-
-
-class TwiceTheStep(NFWUCASPIDERG):
-    """Moves twice as far as its step says."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Move with the weight 2 eta/D."""
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            g = estimate(x)
-            v = ask.lo(g)
-            at, x = x, combine(x, v, min(1.0, 2.0 * self.step))
-            yield State(x, at, g)
-
-
 CLAIMS = tuple(LAW.values())
 MUTANTS = (
-    Mutant.of("spiderg-one-batch", OneBatch, LAW["spiderg"]),
-    Mutant.of("casvrg-wrong-sign", WrongSign, LAW["casvrg"]),
-    Mutant.of("caspiderg-wrong-sign", WrongSignRecursive, LAW["caspiderg"]),
-    Mutant.of("caspiderg-twice-the-step", TwiceTheStep, LAW["caspiderg"]),
+    Mutant.edited(
+        NFWUSPIDERG,
+        SPIDERG,
+        "spiderg-one-batch",
+        "Draws one batch for all epochs.",
+        {"partial(self._change, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
+        LAW["spiderg"],
+    ),
+    Mutant.edited(
+        NFWUCASVRG,
+        CASVRG,
+        "casvrg-wrong-sign",
+        "CASVRG that subtracts the correction.",
+        {"+ mean + c": "+ mean - c"},
+        LAW["casvrg"],
+    ),
+    Mutant.edited(
+        NFWUCASPIDERG,
+        CASPIDERG,
+        "caspiderg-wrong-sign",
+        "CASPIDERG that subtracts the correction.",
+        {"+ g + c": "+ g - c"},
+        LAW["caspiderg"],
+    ),
+    Mutant.edited(
+        NFWUCASPIDERG,
+        NFWU.run,
+        "caspiderg-twice-the-step",
+        "Moves twice as far as its step says.",
+        {"combine(x, v, self.step)": "combine(x, v, min(1.0, 2.0 * self.step))"},
+        LAW["caspiderg"],
+    ),
 )

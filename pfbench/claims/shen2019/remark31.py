@@ -2,18 +2,16 @@
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.algorithms.nfwu import NFWU, NFWUSPIDERG
 from pfbench.base.counts import Counts
-from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, Problem, State
+from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.paths import not_rejected
 from pfbench.claims.shen2019.problems import valley
-from pfbench.points import inner, keep
 from pfbench.verification import (
     Claim,
     Dossier,
@@ -26,7 +24,6 @@ from pfbench.verification import (
     instance,
 )
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
-from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import decide_inequality, decide_share, equal, given
 from pfbench.verification.units import GRADIENT, VALUE, formula, product
@@ -117,56 +114,6 @@ REMARK = Claim(
     takes=(2.0, 5.0),
 )
 
-
-class GapOfTheEstimate(NFWUSPIDERG):
-    """Chooses the best of several runs by the estimate instead of the full gradient."""
-
-    def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Choose without a full gradient."""
-        yield from super().best_of(_Cheap(ask), x0, rng)
-
-
-class Otherwise(NFWUSPIDERG):
-    """Chooses among its runs by another rule than the least gap."""
-
-    def takes(self, gap: float, held: float | None) -> bool:
-        """Return whether to take a sample with this gap in place of the one that is held."""
-        return held is None
-
-    def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NFWU.best_of`, with that rule."""
-        one, best, held = replace(self, probability=None), keep(x0), None
-        for _ in range(self.runs):
-            t0, sample = int(rng.integers(self.iterations)), keep(x0)
-            for t, state in enumerate(one.run(ask, keep(x0), rng)):
-                sample = keep(state.at) if t == t0 else sample
-                if t == self.iterations - 1:
-                    g = ask.gradient(sample)
-                    gap = inner(g, sample) - inner(g, ask.lo(g))
-                    if self.takes(gap, held):
-                        best, held = sample, gap
-                yield state._replace(output=best)
-
-
-class WorstOfRuns(Otherwise):
-    """Outputs the sample with the largest gap of all runs."""
-
-    def takes(self, gap: float, held: float | None) -> bool:
-        """Take the larger gap."""
-        return held is None or gap > held
-
-
-class FirstOfRuns(Otherwise):
-    """Outputs the sample of its first run, and pays for all."""
-
-
-class _Cheap(Changed):
-    def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of one component."""
-        found: Gradient = self._right.batch(np.zeros(1, dtype=np.int64), x)
-        return found
-
-
 _FINER = "runs for eps/10"
 _RUNS = "ten times as many runs"
 _NO_D = "without D"
@@ -210,10 +157,27 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Contras
 
 
 CLAIMS = (REMARK,)
+_best_of = partial(Mutant.edited, NFWUSPIDERG, NFWU.best_of)
+
 MUTANTS = (
-    Mutant.of("spiderg-gap-of-the-estimate", GapOfTheEstimate, REMARK),
-    Mutant.of("spiderg-worst-of-runs", WorstOfRuns, REMARK),
-    Mutant.of("spiderg-first-of-runs", FirstOfRuns, REMARK),
+    _best_of(
+        "spiderg-gap-of-the-estimate",
+        "Chooses the best of several runs by the estimate instead of the full gradient.",
+        {"ask.gradient(candidate)": "ask.batch(np.zeros(1, dtype=np.int64), candidate)"},
+        REMARK,
+    ),
+    _best_of(
+        "spiderg-worst-of-runs",
+        "Outputs the sample with the largest gap of all runs.",
+        {"math.inf": "-math.inf", "gap < least": "gap > least"},
+        REMARK,
+    ),
+    _best_of(
+        "spiderg-first-of-runs",
+        "Outputs the sample of its first run, and pays for all.",
+        {"gap < least": "least == math.inf"},
+        REMARK,
+    ),
 )
 ERRATA = (
     Erratum(

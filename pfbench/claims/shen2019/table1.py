@@ -4,15 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.protocols import Asked, Gradient
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, error_of
+from pfbench.estimators import CASVRG, SPIDERG
 from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, instance
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (
@@ -316,25 +314,23 @@ CROSSOVER = tuple(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class WithoutCorrection(Faulty, NFWUCASVRG):
-    """Evaluates the Hessians and does not use them."""
-
-    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
-        """Return 0."""
-        found: Gradient = 0.0 * (full - sampled)
-        return found
-
-
-class OneDrawnOfTheBatch(Faulty, NFWUSPIDERG):
-    """Pays for S components and uses the first of them."""
-
-    def drawn(self, ask: Asked, rng: Any) -> Any:
-        """Draw one index, S times."""
-        return np.repeat(rng.integers(ask.n, size=1), self.batch)
-
-
 CLAIMS = (*TABLE.values(), *CROSSOVER)
 MUTANTS = (
-    Mutant.of("casvrg-without-correction", WithoutCorrection, TABLE["casvrg"], CROSSOVER[0]),
-    Mutant.of("spiderg-one-drawn-of-the-batch", OneDrawnOfTheBatch, TABLE["spiderg"]),
+    Mutant.edited(
+        NFWUCASVRG,
+        CASVRG,
+        "casvrg-without-correction",
+        "Evaluates the Hessians and does not use them.",
+        {"+ mean + c": "+ mean + 0.0 * c"},
+        TABLE["casvrg"],
+        CROSSOVER[0],
+    ),
+    Mutant.edited(
+        NFWUSPIDERG,
+        SPIDERG,
+        "spiderg-one-drawn-of-the-batch",
+        "Pays for S components and uses the first of them.",
+        {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
+        TABLE["spiderg"],
+    ),
 )

@@ -2,19 +2,17 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.constants import Constants
-from pfbench.base.protocols import Algorithm, Gradient, Problem
+from pfbench.algorithms.nfwu import NFWU, NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
+from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
-from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import error_of, errors, not_rejected
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery, valley
+from pfbench.estimators import SVRG
 from pfbench.points import inner
 from pfbench.verification import (
     Claim,
@@ -203,44 +201,6 @@ THEOREM = {
 }
 
 
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class StepWithoutDiameter(NFWUSPIDERG):
-    """Its schedule takes eta where the weight is eta/D."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Return the schedule with the weight epsilon/L."""
-        right = super().theory(epsilon, constants, **given)
-        return replace(right, step=min(1.0, right.step * constants.D))
-
-
-class StaleReference(Faulty, NFWUSVRG):
-    """Corrects by the difference to its snapshot, but adds to it the gradient at the start."""
-
-    def reference(self, found: Gradient, first: Gradient) -> Gradient:
-        """Return the first reference gradient."""
-        return first
-
-
-class PrintedBatch(NFWUSVRG):
-    """Takes the printed batch n^(2/3), whose error is four times what (9) wants."""
-
-    @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """Return the sizes without the factor 4."""
-        right = NFWUSVRG.sample_sizes(epsilon, L, constants)
-        return right | {"batch": max(1, right["batch"] // 4)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LastOutput(NFWUCASVRG):
-    """Declares its last iterate where the theorem draws one uniformly."""
-
-    output: str = field(default="last")
-
-
 # --- errata ---------------------------------------------------------------------------------------
 
 _UNITS = "lengths in units of D"
@@ -281,10 +241,43 @@ def _gaps(epsilon: float, L: float, D: float, seed: int) -> Floats:
 
 CLAIMS = tuple(THEOREM.values())
 MUTANTS = (
-    Mutant.of("spiderg-step-without-diameter", StepWithoutDiameter, THEOREM["spiderg"]),
-    Mutant.of("svrg-stale-reference", StaleReference, THEOREM["svrg"]),
-    Mutant.of("svrg-printed-batch", PrintedBatch, THEOREM["svrg"]),
-    Mutant.of("casvrg-last-output", LastOutput, THEOREM["casvrg"]),
+    Mutant.edited(
+        NFWUSPIDERG,
+        NFWU,
+        "spiderg-step-without-diameter",
+        "Its schedule takes eta where the weight is eta/D.",
+        {"step=epsilon / (L * D)": "step=min(1.0, epsilon / L)"},
+        THEOREM["spiderg"],
+    ),
+    Mutant.edited(
+        NFWUSVRG,
+        SVRG,
+        "svrg-stale-reference",
+        "Corrects by the difference to its snapshot, but adds to it the gradient at the start.",
+        {
+            "mean: Gradient": "mean = None",
+            "mean, s = self": "found, s = self",
+            "if not self.at": "mean = found if mean is None else mean\n"
+            "                if not self.at",
+        },
+        THEOREM["svrg"],
+    ),
+    Mutant.edited(
+        NFWUSVRG,
+        NFWUSVRG,
+        "svrg-printed-batch",
+        "Takes the printed batch n^(2/3), whose error is four times what (9) wants.",
+        {"round_up(4.0 * n": "round_up(n"},
+        THEOREM["svrg"],
+    ),
+    Mutant.edited(
+        NFWUCASVRG,
+        NFWU,
+        "casvrg-last-output",
+        "Declares its last iterate where the theorem draws one uniformly.",
+        {'parameter("uniform"': 'parameter("last"'},
+        THEOREM["casvrg"],
+    ),
 )
 ERRATA = (
     Erratum(

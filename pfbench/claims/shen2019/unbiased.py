@@ -10,11 +10,10 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, Problem
+from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
-from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import every_error
-from pfbench.estimators import SG
+from pfbench.estimators import CASVRG, SG, SPIDERG, SVRG
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
@@ -189,52 +188,41 @@ UNBIASED = {
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class DividedByN(Faulty, NFWUSPIDERG):
-    """Divides the summed difference by n instead of S."""
-
-    def factor(self, ask: Asked) -> float:
-        """Return S/n."""
-        return self.batch / ask.n
-
-
-class WrongPoint(Faulty, NFWUSVRG):
-    """SVRG with the difference to the point before instead of the snapshot."""
-
-    def reference_point(self, s: Point, previous: Point) -> Point:
-        """Return x_{t-1}."""
-        return previous
-
-
-class NoMean(Faulty, NFWUCASVRG):
-    """CASVRG that leaves out the full Hessian's product."""
-
-    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
-        """Return only the sampled part."""
-        return -sampled
-
-
-class NeverTheLast(SG):
-    """GE 1 that draws among n - 1 components."""
-
-    def draw(self, ask: Asked, rng: np.random.Generator) -> Any:
-        """Leave out the last component."""
-        return np.minimum(rng.integers(ask.n, size=self.batch), ask.n - 2)
-
-
-class BiasedSG(NFWUSG):
-    """Never draws the last component."""
-
-    @property
-    def estimator(self) -> SG:
-        """The faulty estimator."""
-        return NeverTheLast(self.batch)
-
-
 CLAIMS = tuple(UNBIASED.values())
 MUTANTS = (
-    Mutant.of("spiderg-divided-by-n", DividedByN, UNBIASED["spiderg"]),
-    Mutant.of("svrg-wrong-point", WrongPoint, UNBIASED["svrg"]),
-    Mutant.of("casvrg-no-mean", NoMean, UNBIASED["casvrg"]),
-    Mutant.of("sg-never-the-last", BiasedSG, UNBIASED["sg"]),
+    Mutant.edited(
+        NFWUSPIDERG,
+        SPIDERG,
+        "spiderg-divided-by-n",
+        "Divides the summed difference by n instead of S.",
+        {"= change(": "= self.batch / ask.n * change("},
+        UNBIASED["spiderg"],
+    ),
+    Mutant.edited(
+        NFWUSVRG,
+        SVRG,
+        "svrg-wrong-point",
+        "SVRG with the difference to the point before instead of the snapshot.",
+        {
+            "return ask.difference(self.draw(ask, rng), x, s)": "y, s = s, keep(x)\n"
+            "            return ask.difference(self.draw(ask, rng), x, y)"
+        },
+        UNBIASED["svrg"],
+    ),
+    Mutant.edited(
+        NFWUCASVRG,
+        CASVRG,
+        "casvrg-no-mean",
+        "CASVRG that leaves out the full Hessian's product.",
+        {"c = H.product(x, s)": "c = 0.0 * H.product(x, s)"},
+        UNBIASED["casvrg"],
+    ),
+    Mutant.edited(
+        NFWUSG,
+        SG,
+        "sg-never-the-last",
+        "Never draws the last component.",
+        {"self.draw(ask, rng)": "np.minimum(self.draw(ask, rng), ask.n - 2)"},
+        UNBIASED["sg"],
+    ),
 )

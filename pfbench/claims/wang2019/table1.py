@@ -3,13 +3,12 @@
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.constants import Constants
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import PO, SFO, Rate, fit
-from pfbench.estimators import SPIDERG
 from pfbench.verification import Claim, Mutant
 
 
@@ -148,40 +147,27 @@ TABLE = {
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class EveryGradient(ProxSpiderBoost):
-    """Takes a full gradient at every iteration."""
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """SPIDER with epochs of one iteration."""
-        return SPIDERG(self.batch, 1)
-
-
-class BatchOfTenth(ProxSpiderBoost):
-    """Draws S = n/10, a batch of practice."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Take a tenth of the components."""
-        batch = math.ceil(constants.n / 10)
-        return super().theory(epsilon, constants, **{"batch": batch, **given})
-
-
-class GrowingBatch(ProxSpiderBoost):
-    """Draws S = sqrt n/epsilon."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Let the batch grow with the accuracy."""
-        batch = math.ceil(math.sqrt(constants.n) / epsilon)
-        return super().theory(epsilon, constants, **{"batch": batch, **given})
-
-
 CLAIMS = tuple(TABLE.values())
 
+_schedule = partial(Mutant.edited, ProxSpiderBoost, ProxSpiderBoost)
+
 MUTANTS = (
-    Mutant.of("prox-spiderboost-every-gradient", EveryGradient, TABLE["prox-spiderboost"]),
-    Mutant.of("prox-spiderboost-batch-of-a-tenth", BatchOfTenth, TABLE["prox-spiderboost"]),
-    Mutant.of("prox-spiderboost-growing-batch", GrowingBatch, TABLE["prox-spiderboost"]),
+    _schedule(
+        "prox-spiderboost-every-gradient",
+        "Takes a full gradient at every iteration.",
+        {"self.batch, self.period": "self.batch, 1"},
+        TABLE["prox-spiderboost"],
+    ),
+    _schedule(
+        "prox-spiderboost-batch-of-a-tenth",
+        "Draws S = n/10, a batch of practice.",
+        {"batch=round_up(root)": "batch=math.ceil(constants.n / 10)"},
+        TABLE["prox-spiderboost"],
+    ),
+    _schedule(
+        "prox-spiderboost-growing-batch",
+        "Draws S = sqrt n/epsilon.",
+        {"batch=round_up(root)": "batch=math.ceil(root / epsilon)"},
+        TABLE["prox-spiderboost"],
+    ),
 )

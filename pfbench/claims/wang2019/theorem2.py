@@ -1,12 +1,8 @@
 """wang2019 theorem 2: the mean squared gradient mapping of Prox-SpiderBoost, and K maps."""
 
-from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
-
-from pfbench.algorithms.proximal import ProxSpiderBoost
-from pfbench.base.protocols import Asked, Point, State
+from pfbench.algorithms.proximal import ProximalMethod, ProxSpiderBoost
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
 from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
@@ -49,52 +45,27 @@ THM2 = Claim(
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class Faulty(ProxSpiderBoost):
-    """Prox-SpiderBoost itself, with its step as a method that a fault overrides."""
-
-    def move(self, ask: Asked, x: Point, v: Point) -> Point:
-        """Return x_{k+1}."""
-        return ask.prox(x, v, self.step)
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ProxSpiderBoost.run`."""
-        estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
-            v = estimate(x)
-            at, x = x, self.move(ask, x, v)
-            yield State(x, at, v)
-
-
-class NoProx(Faulty):
-    """Skips the proximal map."""
-
-    def move(self, ask: Asked, x: Point, v: Point) -> Point:
-        """Take a gradient step."""
-        return x - self.step * v
-
-
-class PenaltyWithoutStep(Faulty):
-    """Takes the proximal map of h and not of eta h."""
-
-    def move(self, ask: Asked, x: Point, v: Point) -> Point:
-        """Give the map the parameter 1."""
-        return ask.prox(x, self.step * v, 1.0)
-
-
-class TwoMaps(Faulty):
-    """Takes a second proximal map to look at its progress."""
-
-    def move(self, ask: Asked, x: Point, v: Point) -> Point:
-        """Take it twice."""
-        ask.prox(x, v, self.step)
-        return ask.prox(x, v, self.step)
-
-
 CLAIMS = (THM2,)
 
+_step = partial(Mutant.edited, ProxSpiderBoost, ProximalMethod)
+
 MUTANTS = (
-    Mutant.of("prox-spiderboost-no-prox", NoProx, THM2),
-    Mutant.of("prox-spiderboost-penalty-without-step", PenaltyWithoutStep, THM2),
-    Mutant.of("prox-spiderboost-two-maps", TwoMaps, THM2),
+    _step(
+        "prox-spiderboost-no-prox",
+        "Skips the proximal map.",
+        {"ask.prox(x, g, self.step)": "x - self.step * g"},
+        THM2,
+    ),
+    _step(
+        "prox-spiderboost-penalty-without-step",
+        "Takes the proximal map of h and not of eta h.",
+        {"ask.prox(x, g, self.step)": "ask.prox(x, self.step * g, 1.0)"},
+        THM2,
+    ),
+    _step(
+        "prox-spiderboost-two-maps",
+        "Takes a second proximal map to look at its progress.",
+        {"g = estimate(x)": "g = estimate(x)\n            ask.prox(x, g, self.step)"},
+        THM2,
+    ),
 )

@@ -1,17 +1,13 @@
 """wang2019 theorem 3: the rate of Prox-SpiderBoost with momentum."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-
-import numpy as np
+from functools import partial
 
 from pfbench.algorithms.spider import ProxSpiderBoostM
-from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.common import MEAN_SQUARED, output_of
 from pfbench.claims.wang2019.rates import Rate, fit
-from pfbench.points import combine, keep, shift
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import Decision, decide_inequality, given
@@ -76,51 +72,21 @@ THM3 = Claim(
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class Faulty(ProxSpiderBoostM):
-    """The momentum form itself, with the places of its faults as methods."""
-
-    def alpha(self, k: int) -> float:
-        """Return alpha_{k+1}."""
-        return 2.0 / (math.ceil((k + 1) / self.period) + 1.0)
-
-    def moved(self, beta: float, lam: float) -> float:
-        """Return by which share of x_{k+1} - x_k y moves."""
-        return beta / lam
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ProxSpiderBoostM.run`."""
-        estimate = self.estimator.start(ask, rng)
-        y, beta = keep(x), self.step
-        for k in range(self.iterations):
-            alpha = self.alpha(k)
-            lam = (1.0 + alpha) * beta
-            z = combine(y, x, alpha)
-            v = estimate(z)
-            before, x = x, ask.prox(x, v, lam)
-            y = shift(z, x, before, self.moved(beta, lam))
-            yield State(y, z, v)
-
-
-class ShiftedMomentum(Faulty):
-    """Uses alpha_k where alpha_{k+1} belongs, as the paper prints it for lambda_k."""
-
-    def alpha(self, k: int) -> float:
-        """Shift the index."""
-        return super().alpha(k - 1)
-
-
-class WholeMove(Faulty):
-    """Moves y by the whole x_{k+1} - x_k, without beta/lambda_k."""
-
-    def moved(self, beta: float, lam: float) -> float:
-        """Leave the factor out."""
-        return 1.0
-
-
 CLAIMS = (THM3,)
 
+_momentum = partial(Mutant.edited, ProxSpiderBoostM, ProxSpiderBoostM.run)
+
 MUTANTS = (
-    Mutant.of("momentum-shifted", ShiftedMomentum, THM3),
-    Mutant.of("momentum-whole-move", WholeMove, THM3),
+    _momentum(
+        "momentum-shifted",
+        "Uses alpha_k where alpha_{k+1} belongs, as the paper prints it for lambda_k.",
+        {"(k + 1) / self.period": "k / self.period"},
+        THM3,
+    ),
+    _momentum(
+        "momentum-whole-move",
+        "Moves y by the whole x_{k+1} - x_k, without beta/lambda_k.",
+        {"before, beta / lam": "before, 1.0"},
+        THM3,
+    ),
 )

@@ -40,7 +40,11 @@ def page(contents: Contents) -> str:
     from markupsafe import Markup
 
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_printable
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_printable,
     )
     environment.filters |= {
         "anchor": anchor,
@@ -59,7 +63,8 @@ def page(contents: Contents) -> str:
     }
     studies = [(part.results, part.figure) for part in contents.parts]
     rates = contents.theory.rates
-    runs = html.as_json(contents.spec, studies, contents.labels, rates)
+    # Of very many runs each of these texts is long: none is kept beside the next.
+    runs = html.packed(html.as_json(contents.spec, studies, contents.labels, rates))
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "words": WORDS,
@@ -70,9 +75,9 @@ def page(contents: Contents) -> str:
         "css": Markup(_own("report.css")),
         "script": Markup("".join(map(_own, _SCRIPTS))),
         "plotly": Markup(html.packed(html.plotly_js())),
-        "runs": Markup(html.packed(runs)),
+        "runs": Markup(runs),
     }
-    return environment.from_string(_own("report.html.j2")).render(values) + "\n"
+    return environment.from_string(_own("report.html.j2")).render(values)
 
 
 def _printable(value: Any) -> Any:

@@ -8,7 +8,8 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,20 @@ def as_json(
         "whole": _WHOLE,
         "studies": [_study(results, first, labels, rates) for results, first in studies],
     }
-    used = {*json.dumps(content, ensure_ascii=False), *_WRITTEN}
-    content["latex"] = {one: latex_text(one) for one in sorted(used) if latex_text(one) != one}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = _dumped(content)
+    used = sorted({*text, *_WRITTEN})
+    latex = _dumped({one: latex_text(one) for one in used if latex_text(one) != one})
+    return f'{text[:-1]},"latex":{latex}}}'
+
+
+def _dumped(content: Mapping[str, Any]) -> str:
+    """Return it as JSON; what stands there as a function is made when its place is written.
+
+    Of very many runs, what is written of one group after the other takes less memory than of all.
+    """
+    return json.dumps(
+        content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=lambda f: f()
+    )
 
 
 def _look(label: str, look: Style) -> dict[str, str]:
@@ -138,7 +150,7 @@ def _study(
                     {
                         "algorithm": labels.index(group.label),
                         "promised": promised_of(group),
-                        "runs": list(_runs(group, columns, study.targets)),
+                        "runs": partial(_runs, group, columns, study.targets),
                         **_to(group, columns, study.targets),
                     }
                     for group in panel.groups
@@ -171,28 +183,27 @@ def _to(group: Group, columns: Sequence[str], targets: Sequence[Stop]) -> dict[s
     if not group.parts:
         return {}
     parts = [part if part.plans != group.plans else None for _, part in group.parts]
-    return {"to": [part and list(_runs(part, columns, targets)) for part in parts]}
+    return {"to": [part and partial(_runs, part, columns, targets) for part in parts]}
 
 
-def _runs(
-    group: Group, columns: Sequence[str], targets: Sequence[Stop]
-) -> Iterable[dict[str, Any]]:
+def _runs(group: Group, columns: Sequence[str], targets: Sequence[Stop]) -> list[dict[str, Any]]:
     kept = kept_iterations(group.runs, targets)
-    for run in group.runs:
-        at = run.columns.index("iteration") if run.columns else 0
-        rows = [row for row in run.rows if row[at] in kept]
-        places = {name: run.columns.index(name) for name in columns if name in run.columns}
-        yield {
-            "seed": run.seed,
-            "status": run.status,
-            "counts": run.counts.as_dict(),
-            "iterations": run.iterations,
-            "seconds": _rounded(run.seconds, 4),
-            "trace": {
-                name: _column([row[place] for row in rows], name) for name, place in places.items()
-            }
-            | ({} if places else {"iteration": [], "seconds": []}),
-        }
+    return [_run(run, columns, kept) for run in group.runs]
+
+
+def _run(run: Run, columns: Sequence[str], kept: frozenset[float]) -> dict[str, Any]:
+    at = run.columns.index("iteration") if run.columns else 0
+    rows = [row for row in run.rows if row[at] in kept]
+    places = {name: run.columns.index(name) for name in columns if name in run.columns}
+    trace = {name: _column([row[place] for row in rows], name) for name, place in places.items()}
+    return {
+        "seed": run.seed,
+        "status": run.status,
+        "counts": run.counts.as_dict(),
+        "iterations": run.iterations,
+        "seconds": _rounded(run.seconds, 4),
+        "trace": trace if places else {"iteration": [], "seconds": []},
+    }
 
 
 def kept_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.runs.loop.rows import Rows
 from pfbench.runs.loop.run import HOLDS, Run
 
 Array = npt.NDArray[np.float64]
@@ -84,13 +85,15 @@ def column(run: Run, name: str) -> Array:
     """Return a column of the trace; NaN where there is no value, empty if there is no column."""
     if name not in run.columns:
         return np.empty(0)
-    at = run.columns.index(name)
-    return np.array([row[at] for row in run.rows], dtype=float)  # of None it makes NaN
+    at, rows = run.columns.index(name), run.rows
+    if isinstance(rows, Rows):
+        return rows.numbers[:, at]
+    return np.array([row[at] for row in rows], dtype=float)  # of None it makes NaN
 
 
 def numbers(run: Run) -> Array:
     """Return the trace, a row for each of its own; NaN where there is no value."""
-    return np.array(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
+    return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
 
 def band(runs: Sequence[Run], axis: str, measure: str) -> Band:

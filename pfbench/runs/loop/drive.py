@@ -194,9 +194,13 @@ class _Driver:
 
     def _loop(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         at, every, watch, limit = self.at, self.every, self.watch, self.time_limit
+        new: State | Ending | None
         with CompilationClock(self._pause, self._go_on) as compilation:
             while True:
                 compiled = compilation.seconds
+                if self.trace.of_points:
+                    # What else the last state holds may be as large as the problem.
+                    new, at.state = None, State(at.state.x)
                 started = perf_counter()
                 if limit is not None:
                     self.ledger.start(started + limit - at.seconds)

@@ -1,7 +1,7 @@
 """The result of one run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +90,7 @@ class Run:
     oracle_seconds: float
     failure_probability: float
     columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]] = field(repr=False)
+    rows: Sequence[tuple[Any, ...]] = field(repr=False)
     own_output: bool | None = None
     place: Place | None = None
     note: str = ""

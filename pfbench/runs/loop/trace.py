@@ -15,6 +15,9 @@ from pfbench.runs.loop.run import TRACE_COLUMNS
 OF_STEPS = frozenset({"estimator_error", "coin"})
 """Measures of a step, which its output does not have."""
 
+OF_POINTS = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
+"""Measures that read nothing of a state but its point."""
+
 OUTSIDE = "is outside the feasible set"
 """Is in the reason of a run that ends since it left the set."""
 
@@ -35,6 +38,8 @@ class Trace:
         How many of the intervals hold but with a certain probability.
     undefined
         The measures that were not defined somewhere.
+    of_points
+        Whether nothing of a state but its point is measured.
     failed
         Which point lies outside the set, or why a measure failed, in words; else empty.
     """
@@ -46,6 +51,10 @@ class Trace:
         self.failed = ""
         self._problem, self._measures = problem, measures
         self._brackets = set(BRACKETS)
+        self.of_points = all(
+            name.partition("[")[0] in OF_POINTS and not isinstance(measure, OwnMeasure)
+            for name, measure in measures.items()
+        )
 
     def record(self, arrival: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.

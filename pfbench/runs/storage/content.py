@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.runs.loop.rows import rows_of
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage import opening
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
@@ -278,8 +279,7 @@ def _check_header(header: Any, kind: str, key: str) -> None:
 
 def _run(about: Mapping[str, Any], columns: Columns) -> Run:
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
-    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
-    return Run(**{**about, **known}, columns=tuple(columns), rows=rows)
+    return Run(**{**about, **known}, columns=tuple(columns), rows=rows_of([*columns.values()]))
 
 
 @contextmanager

@@ -2,13 +2,26 @@
 
 import numpy as np
 import pytest
+from claims.variants.sliding import NcgsRecursive
 from judging import assert_complete, assert_shown, judge, pairs, trial
 
 from pfbench.algorithms import ALGORITHMS, lan_sliding
 from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
+from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.methods.stating import CONSTANTS
-from pfbench.claims.relatives import PAPER, cheapest, condg, convex, lower, schedules, smooth, storm
+from pfbench.claims.relatives import (
+    PAPER,
+    cheapest,
+    condg,
+    convex,
+    importance,
+    lower,
+    schedules,
+    smooth,
+    storm,
+)
 from pfbench.claims.relatives.instances import signed
+from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
 
@@ -20,6 +33,46 @@ def test_the_paper_is_complete():
 @pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER.mutants), ids=lambda one: one.name)
 def test_a_planted_fault_is_caught(mutant, claim, judgements):
     judgements.assert_caught(mutant, claim)
+
+
+WRONG = [one.subject for one in importance.MUTANTS if importance.LAW in one.expected]
+
+
+@pytest.mark.parametrize(
+    ("what", "subject"), [*(("estimate", one) for one in WRONG), ("run", WRONG[-1])]
+)
+def test_draws_with_other_chances_or_weights_are_seen_in_the_estimate_and_along_a_run(
+    what, subject
+):
+    found = judge(CLAIMS[f"methods-{what}-spider-fw"], subject)
+    assert found.verdict == "violated"
+    assert "sampling=importance" in found.reason
+    if what == "run":
+        assert "is not uniform over all components, once its chance is evened" in found.reason
+
+
+def test_a_method_that_draws_uniformly_alone_is_not_held_to_draws_by_smoothness():
+    found = judge(importance.SLIDING, Subject(NcgsRecursive))
+    assert (found.verdict, found.lost) == ("failed", True)
+    assert found.reason.startswith(
+        "it has no parameter sampling, which the claim sets to importance"
+    )
+
+
+def test_the_constants_that_draws_by_smoothness_win_by():
+    """The mean of the L_i, the root of their mean square, and what both bounds of sliding are."""
+    c = importance.UNEQUAL().constants(importance.UNEQUAL().start())
+    assert (c.L_mean, c.L_ms) == (pytest.approx(4.83, abs=5e-3), pytest.approx(59.4, abs=0.05))
+    assert c.L_max / importance.UNEQUAL().component_smoothness().min() == pytest.approx(1000.0)
+    given = importance.of_sliding(c, steps=100)
+    given = type("Given", (), given)
+    one, other = importance.printed(c, given), importance.sharper(c, given)
+    s = np.sqrt(0.1)
+    assert ((1 + s) ** 2 / (0.5 - s), (1 + s) ** 2 / (0.5 - s) + 2 * (1 + 1 / s)) == (
+        pytest.approx(9.43, abs=5e-3),
+        pytest.approx(17.75, abs=5e-3),
+    )
+    assert 0.59 < other / one < 0.66
 
 
 @pytest.mark.parametrize(

@@ -142,19 +142,31 @@ def moved(ask, x, g, gamma):
 
 
 class SpiderFwNested(Own):
-    """Two loops; the samples of an epoch at once."""
+    """Two loops; the samples of an epoch at once, and one component after the other."""
 
     variant_of = "spider-fw"
-    requires = EPOCHS
+    requires = EPOCHS | {"batch"}
 
-    def __init__(self, iterations, step, batch, period):
+    def __init__(self, iterations, step, batch, period, sampling="uniform"):
         self.T, self.gamma, self.b, self.q = iterations, step, batch, period
+        self.p = sampling == "importance"
+
+    @property
+    def asks(self):
+        return self.requires | ({"component_smoothness"} if self.p else set())
 
     def run(self, ask, x, rng):
+        p = np.ones(ask.n)
+        if self.p:
+            p = ask.component_smoothness()
+        p = p / p.sum()
         for length in epochs(self.T, self.q):
-            samples, g = rng.integers(ask.n, size=(length, self.b)), ask.gradient(x)
+            g, shape = ask.gradient(x), (length, self.b)
+            samples = rng.choice(ask.n, shape, p=p) if self.p else rng.integers(ask.n, size=shape)
             for k in range(length):
-                g = g if k == 0 else g + ask.difference(samples[k], x, before)  # noqa: F821
+                for i in samples[k] if k > 0 else ():
+                    change = ask.batch(np.array([i]), x) - ask.batch(np.array([i]), before)  # noqa: F821
+                    g = g + change / (self.b * ask.n * p[i])
                 before, x = x, moved(ask, x, g, self.gamma)
                 yield pf.State(x, before, g)
 

@@ -144,6 +144,7 @@ class NcgsRecursive(Options, Own):
 
     variant_of = "ncgs-spider"
     requires = frozenset({"batch", "gradient", "lo"})
+    untold = {"relatives-importance-ncgs-spider": "has no parameter sampling"}  # noqa: RUF012
 
     def run(self, ask, x, rng):
         t = 0

@@ -2,6 +2,7 @@
 
 import json
 import time
+import weakref
 from dataclasses import dataclass, replace
 from inspect import signature
 
@@ -12,6 +13,8 @@ from scipy.stats import chi2
 
 import pfbench
 from pfbench.algorithms import algorithm
+from pfbench.base import arrays
+from pfbench.base.arrays import Recycled
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
@@ -82,6 +85,7 @@ def test_the_algorithm_sees_the_oracles_alone(dense, walk):
 
     solve(dense, Curious())
     verbs = {"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"}
+    verbs |= {"component_smoothness"}
     assert seen["public"] == verbs | {"n", "D"}
     assert (seen["n"], seen["D"]) == (dense.n, dense.set.diameter)
 
@@ -485,3 +489,23 @@ def test_estimator_error_is_not_final(dense, walk):
     run = solve(dense, walk(), measures={"error": estimator_error})
     assert "error" in run.columns
     assert "estimator_error" not in run.final
+
+
+@pytest.mark.parametrize(("measures", "held"), [(("fw_gap",), 0), (("estimator_error",), 1)])
+def test_a_gradient_is_kept_no_longer_than_it_is_measured(monkeypatch, measures, held):
+    """While the next one is made, Frank-Wolfe holds none, and its state one that is measured."""
+    living, found, take = set(), [], Recycled.take
+
+    def told(self):
+        found.append(len(living))
+        vector, number = take(self), len(found)
+        living.add(number)
+        weakref.finalize(vector, living.discard, number)
+        return vector
+
+    monkeypatch.setattr(arrays, "_LONG", 1)
+    monkeypatch.setattr(Recycled, "take", told)
+    method = algorithm("frank-wolfe", step="open-loop", iterations=6)
+    run = solve(tiny_recovery(), method, measures=measures, every=10)
+    assert run.status == "finished"
+    assert max(found[:7]) == 1 + held  # the values of the iterate are one

@@ -1,0 +1,64 @@
+"""Rows in one array are the tuples that they stand for, of the same types."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfbench.runs.loop.rows import Rows, rows_of
+
+WHOLE = st.integers(-(2**53), 2**53)
+NUMBER = st.floats()
+TABLES = st.lists(st.tuples(WHOLE, NUMBER, WHOLE), max_size=6)
+
+
+def read(table):
+    """Return the rows of a table, read from its columns."""
+    whole, numbers, others = zip(*table, strict=True) if table else ((), (), ())
+    return rows_of([np.array(whole, np.int64), np.array(numbers), np.array(others, np.int64)])
+
+
+def told(rows):
+    """Return rows in words, in which 1 is not 1.0 and NaN is NaN."""
+    return [repr(row) for row in rows]
+
+
+@given(TABLES, st.integers(-8, 8), st.slices(6))
+def test_they_are_the_tuples(table, at, part):
+    rows = read(table)
+    assert isinstance(rows, Rows)
+    assert (len(rows), told(rows), repr(rows)) == (len(table), told(table), repr(table))
+    assert told(rows[part]) == told(table[part])
+    assert told(reversed(rows)) == told(reversed(table))
+    if -len(table) <= at < len(table):
+        assert repr(rows[at]) == repr(table[at])
+    else:
+        with pytest.raises(IndexError):
+            rows[at]
+    assert told(pickle.loads(pickle.dumps(rows))) == told(table)
+
+
+@given(st.lists(st.tuples(WHOLE, st.floats(allow_nan=False), WHOLE), max_size=6))
+def test_they_are_equal_to_the_tuples_and_to_other_rows(table):
+    assert read(table) == table
+    assert read(table) == read(table)
+    assert read(table) != [*table, (0, 0.0, 0)]
+    assert read(table) != tuple(table)
+
+
+def test_as_an_array_they_are_not_copied_and_cannot_be_changed():
+    rows = read([(1, 0.5, 2), (3, np.nan, 4)])
+    seen = np.asarray(rows, dtype=float)
+    assert np.shares_memory(seen, rows.numbers)
+    assert not np.shares_memory(np.array(rows), rows.numbers)
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0, 0] = 2.0
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, -(2**63), 2**63 - 1])
+def test_whole_numbers_that_a_float_does_not_hold_stay_what_they_are(large):
+    table = [(large, 0.5, 1), (0, 1.5, 2)]
+    assert read(table) == table
+    assert type(read(table)) is list

@@ -1,0 +1,54 @@
+"""A planted fault as an edit of a method's source."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from pfbench.algorithms.proximal import ProxGD, ProximalMethod
+from pfbench.problems.linear_models import LeastSquares
+from pfbench.problems.rows import synthetic_rows
+from pfbench.sets import L2Ball
+from pfbench.verification import Mutant
+from pfbench.verification.edited import Edited
+
+RESTS = Mutant.edited(
+    ProxGD, ProximalMethod.run, "rests", "It makes no step.", {"g, self.step": "0.0 * g, self.step"}
+)
+
+
+@pytest.mark.parametrize(("kind", "moves"), [(ProxGD, True), (RESTS.subject.tested(), False)])
+def test_the_method_is_changed_apart_and_stays_as_it_is(kind, moves):
+    problem = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0))
+    x = problem.start()
+    *_, last = kind(iterations=3, step=0.1).run(problem, x, np.random.default_rng(0))
+    assert np.any(last.x != x) == moves
+
+
+def test_a_text_must_stand_in_the_source_once():
+    for text, times in (("no such text", 0), ("self", 4)):
+        with pytest.raises(LookupError, match=f"'{text}' stands {times} times"):
+            Edited(ProxGD, within=ProximalMethod.run, edits=((text, ""),)).tested()
+
+
+def test_texts_of_several_lines_in_one_source():
+    edits = (
+        ("T = ", "N = "),
+        ('"""\n\n    name', '"""\n    name'),
+        ("step=1.0 / L", "step=0.5 / L"),
+    )
+    with pytest.raises(LookupError, match="'T = ' stands 0 times"):
+        Edited(ProxGD, within=ProxGD, edits=edits).tested()
+    first, second = Edited(ProxGD, within=ProxGD, edits=edits[1:]).fault.change.edits
+    assert (first.end_line - first.line, second.end_line - second.line) == (2, 0)
+    made = Edited(ProxGD, within=ProxGD, edits=edits[1:]).tested()
+    constants = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0)).constants
+    right, wrong = (kind.theory(0.1, constants(np.zeros(3))) for kind in (ProxGD, made))
+    assert wrong.step == right.step / 2.0
+
+
+def test_it_is_sent_to_other_processes_and_says_what_it_is():
+    again = pickle.loads(pickle.dumps(RESTS.subject))
+    assert again == RESTS.subject
+    assert again.fault == RESTS.subject.fault
+    assert RESTS.about == "It makes no step."
