@@ -254,54 +254,43 @@ CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class _FromZero:
-    """alpha_1 is alpha."""
-
-    def weight(self, k: int) -> float:
-        """Return alpha_k, 1/2 at first where alpha_k = k^(-1/2)."""
-        alpha: float | None = self.alpha  # type: ignore[attr-defined]
-        return (k + (k == 1)) ** -0.5 if alpha is None else alpha
-
-
-class FromZero(_FromZero, USCG):
-    """Begins with d_0 = 0, so that alpha_1 is not 1."""
-
-
-class FromZeroHeld(_FromZero, SCG):
-    """Begins with d_0 = 0, so that alpha_1 is not 1."""
-
-
-class _Unaveraged:
-    def weight(self, k: int) -> float:
-        """Return 1."""
-        return 1.0
-
-
-class Unaveraged(_Unaveraged, USCG):
-    """Takes alpha_k = 1: no noise is averaged."""
-
-
-class UnaveragedHeld(_Unaveraged, SCG):
-    """Takes alpha_k = 1: no noise is averaged."""
-
-
-class HalfWeight(USCG):
-    """Averages over twice as many gradients: less noise, and more bias."""
-
-    def weight(self, k: int) -> float:
-        """Return alpha_k/2."""
-        return 1.0 if k == 1 else 0.5 * super().weight(k)
-
+_weighs = partial(Mutant.edited, USCG, ConditionalGradient.run)
 
 MUTANTS = (
-    Mutant.of("uscg-from-zero", FromZero, CONSTANT, VANISHING),
-    Mutant.of("scg-from-zero", FromZeroHeld, CONSTANT_HELD, VANISHING_HELD),
-    Mutant.of("uscg-noise-not-averaged", Unaveraged, STEP, CONSTANT, VANISHING),
-    Mutant.of("uscg-half-weight", HalfWeight, CONSTANT, VANISHING),
     Mutant.edited(
         USCG,
-        ConditionalGradient.run,
+        ConditionalGradient.weight,
+        "uscg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT,
+        VANISHING,
+    ),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.weight,
+        "scg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
+    _weighs(
+        "uscg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP,
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
+        "uscg-half-weight",
+        "Averages over twice as many gradients: less noise, and more bias.",
+        {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
         "uscg-averaged-twice",
         "Averages the averages once more: less noise, and twice the bias.",
         {
@@ -314,5 +303,14 @@ MUTANTS = (
         CONSTANT,
         VANISHING,
     ),
-    Mutant.of("scg-noise-not-averaged", UnaveragedHeld, STEP_HELD, CONSTANT_HELD, VANISHING_HELD),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.run,
+        "scg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP_HELD,
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
 )

@@ -9,8 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import SCG, USCG, Muon, NormalisedSGD, Signum
-from pfbench.base.state import Point
+from pfbench.algorithms.norms import (
+    SCG,
+    USCG,
+    ConditionalGradient,
+    Decaying,
+    Muon,
+    NormalisedSGD,
+    Signum,
+)
 from pfbench.claims.pethick2025.instances import exact, rotated, spectral, travel
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
@@ -207,14 +214,6 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class DecayAhead(USCG):
-    """Decays the new point in place of the old one."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return (1 - gamma mu)(x + gamma v)."""
-        return (1.0 - self.step * self.decay) * (x + self.step * v)
-
-
 class OneBegins(Signum):
     """Begins with m_1 = g_1."""
 
@@ -225,22 +224,6 @@ class ZeroBegins(NormalisedSGD):
     """Begins with m_0 = 0."""
 
     begins = "zero"
-
-
-class LeavesTheBall(SCG):
-    """Steps along the vertex, and does not leave its point."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v."""
-        return x + self.step * v
-
-
-class TwiceAsFar(USCG):
-    """Steps by 2 gamma."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return x + 2 gamma v."""
-        return x + 2.0 * self.step * v
 
 
 MUTANTS = (
@@ -264,9 +247,30 @@ MUTANTS = (
         MUON,
         DIAGONAL,
     ),
-    Mutant.of("uscg-decay-ahead", DecayAhead, DECAYS),
+    Mutant.edited(
+        USCG,
+        Decaying.moved,
+        "uscg-decay-ahead",
+        "Decays the new point in place of the old one.",
+        {"* x + self.step * v": "* (x + self.step * v)"},
+        DECAYS,
+    ),
     Mutant.of("signum-gradient-begins", OneBegins, SIGNUM),
     Mutant.of("normalised-sgd-zero-begins", ZeroBegins, LENGTHS),
-    Mutant.of("scg-leaves-the-ball", LeavesTheBall, HELD),
-    Mutant.of("uscg-twice-as-far", TwiceAsFar, FREE),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.moved,
+        "scg-leaves-the-ball",
+        "Steps along the vertex, and does not leave its point.",
+        {"combine(x, v, self.step)": "x + self.step * v"},
+        HELD,
+    ),
+    Mutant.edited(
+        USCG,
+        Decaying.moved,
+        "uscg-twice-as-far",
+        "Steps by 2 gamma.",
+        {"+ self.step": "+ 2.0 * self.step"},
+        FREE,
+    ),
 )
