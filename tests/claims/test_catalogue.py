@@ -31,7 +31,7 @@ from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
 from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
-from pfbench.verification.session import Verification
+from pfbench.verification.outcomes import Verification
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
