@@ -245,8 +245,9 @@ def _checked(
     archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
+    from pfbench.kernels.libraries import kernels_of
     from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How, kernels_of
+    from pfbench.receipts.again import How
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
