@@ -1,5 +1,8 @@
 """What holds of every claim, mutant and erratum, whatever its paper."""
 
+import builtins
+import dis
+import inspect
 import json
 import pickle
 import re
@@ -28,7 +31,7 @@ from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
 from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
-from pfbench.verification.session import Verification
+from pfbench.verification.outcomes import Verification
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
@@ -109,12 +112,34 @@ def test_every_paper_has_faults_that_name_its_claims():
 
 
 @pytest.mark.parametrize(
-    "subject", [m.subject for m in MUTANTS.values() if isinstance(m.subject, Edited)]
+    "mutant", [one for one in MUTANTS.values() if isinstance(one.subject, Edited)], ids=name
 )
-def test_an_edit_stands_in_the_source_and_another_method_comes_of_it(subject):
-    found = subject.tested()
-    assert found is not subject.algorithm
-    assert found.name == subject.algorithm.name
+def test_an_edit_stands_in_the_source_and_every_name_in_it_is_known(mutant):
+    """Else it would be caught by a NameError, whatever the claim sees."""
+    within, found = mutant.subject.within, mutant.subject.tested()
+    assert found.name == mutant.subject.algorithm.name
+    spaces = [f.__globals__ for kind in found.__mro__ for f in functions_of(kind)]
+    first = within.__qualname__.partition(".")[0]
+    changed = {id(space[first]): space[first] for space in spaces if first in space}
+    changed.pop(id(getattr(sys.modules[within.__module__], first)), None)
+    (edited,) = changed.values()
+    for function in functions_of(edited):
+        for code in codes_of(function.__code__):
+            asked = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+            assert asked <= {*function.__globals__, *vars(builtins)}
+
+
+def functions_of(kind):
+    """The functions of a class, or a function itself."""
+    held = vars(kind).values() if inspect.isclass(kind) else (kind,)
+    plain = (getattr(one, "fget", None) or getattr(one, "__func__", one) for one in held)
+    return [one for one in plain if inspect.isfunction(one)]
+
+
+def codes_of(code):
+    """The code of a function, and of those within it."""
+    inner = (one for one in code.co_consts if inspect.iscode(one))
+    return [code, *(found for one in inner for found in codes_of(one))]
 
 
 def test_no_text_cites_what_is_not_in_the_repository():

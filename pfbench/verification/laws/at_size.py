@@ -22,7 +22,7 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import instance
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.counts import MORE_WORK, PATH, between, wrong
+from pfbench.verification.laws.counts import MORE_WORK, PATH, STRAYED, between, beyond, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
 from pfbench.verification.laws.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
@@ -193,9 +193,10 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
         problem, runs = Overheard(one.problem()), runs + 1
         seen = _Seen(cast(Waves, problem), method, one, short=True)
         try:
-            told, asked = _followed(aside, problem, algorithm)
-            found = seen.first_wrong(told, asked)
-            check_length(method, one.parameters, problem.n, [step.counts for step in told])
+            told, asked, over = _followed(aside, problem, algorithm, method, one)
+            found = seen.first_wrong(told, asked) or over
+            if not found:
+                check_length(method, one.parameters, problem.n, [step.counts for step in told])
         except Broken as error:
             if not isinstance(_first_cause(error), _REFUSALS):
                 raise type(error)(f"{one}: {error}") from error
@@ -236,9 +237,9 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
     problem = Overheard(where.problem())
-    told, asked = _followed(trial, problem, algorithm)
+    told, asked, over = _followed(trial, problem, algorithm, method, where)
     seen = _Seen(cast(Waves, problem), method, where)
-    found = seen.first_wrong(told, asked)
+    found = seen.first_wrong(told, asked) or over
     drawn, p_value = suspected(seen.batches, problem.n) if seen.batches else (None, 1.0)
     measured = {
         "relative deviation": seen.deviation,
@@ -271,20 +272,29 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
 
 
 def _followed(
-    trial: Trial, problem: Overheard, algorithm: Algorithm
-) -> tuple[list[Told], list[tuple[tuple[Asked, ...], bool]]]:
-    """Return what a run told of each step, and what it asked of components for it."""
+    trial: Trial, problem: Overheard, algorithm: Algorithm, method: Method, where: Setting
+) -> tuple[list[Told], list[tuple[tuple[Asked, ...], bool]], tuple[int, str] | None]:
+    """Return what a run told of each step, and what it asked of components for it.
+
+    Last comes the iteration at which it was left, as it had cost more than a whole run, and what.
+    """
     told, asked = list[Told](), list[tuple[tuple[Asked, ...], bool]]()
+    s, over = where.parameters, ""
+    some = [method.counts({**s, "heads": T}, problem.n) for T in (0, s.get("iterations", 0))]
+    whole = [one for accepted in some for one in accepted]
     (seed,) = trial.seeds(1, "at size")
     try:
         for step in trial.follow(cast(Any, problem), algorithm, seed=seed):
             told.append(told_of(step))
             asked.append(problem.begin())
+            over = beyond(told[-1].counts, whole)
+            if over:
+                break
     except Broken as error:
         raise type(error)(f"iteration {len(told)}: {error} ({trial.place})") from error
     if not told:
         raise Broken("it makes no step")
-    return told, asked
+    return told, asked, (len(told) - 1, over) if over else None
 
 
 @dataclass
@@ -359,12 +369,12 @@ class _Seen:
                 table = table or self._table(formed)
                 found = self._of_table(t, one, formed, here, table, filled)
             found = found or self._step(one, place) or self._count(t, told)
+            found = found or self._inner(t, one, place)
             if found:
                 return t, found
             if place.pick is not None:
                 pick, self.points = place.pick
                 self.picks.append((t, pick))
-            self._inner(t, one, place)
             self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
             done = again | set(map(id, used)) | _other_halves(calls, used, formed)
@@ -505,10 +515,13 @@ class _Seen:
             return ""
         return wrong(found, so_far[0]).rstrip(".")
 
-    def _inner(self, t: int, one: Told, place: Place) -> None:
+    def _inner(self, t: int, one: Told, place: Place) -> str:
+        """Return what is wrong with an inner loop; one that goes on for longer is noted."""
         if place.minimisations is not None and one.made > place.minimisations:
             words = f"step {t} makes {one.made} LO, not {place.minimisations}"
             self.more = self.more or words
+        # Of gradients of any size rounding may decide a vertex.
+        return STRAYED if place.strays and not self.short else ""
 
 
 class _Stored:
