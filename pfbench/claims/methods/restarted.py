@@ -15,6 +15,7 @@ from pfbench.claims.methods.stating import (
     SEVEN_ON_BALL,
     TWO_ON_BALL,
     claims_of,
+    few,
     sized,
 )
 from pfbench.verification.instruments.condg import Inner
@@ -106,6 +107,9 @@ CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "
 LONG: dict[str, Any] = {**CGS_SIZES, "period": 250, "restarts": 8, "delta": 500.0}
 """2000 steps, with a delta for which the last tolerances are near 0.01."""
 
+STEEP: dict[str, Any] = {**CGS_SIZES, "period": 20, "restarts": 10, "smoothness": 2e3, "delta": 1.0}
+"""Quadratics for which condg makes thousands of steps."""
+
 CGS = Method(
     name="cgs",
     source="li2019 algorithm 1, theorem 1",
@@ -114,7 +118,7 @@ CGS = Method(
     length=restarted,
     enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
     followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
-    sized=(sized(OCTAHEDRON, **LONG),),
+    sized=(sized(OCTAHEDRON, **LONG), setting(few(BALL), **STEEP)),
     counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
     chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
     schedules=WANTED,
@@ -139,7 +143,7 @@ STORC = Method(
         setting(BALL, **CGS_SIZES, restarts=3, batch=2),
         setting(OCTAHEDRON, **CGS_SIZES, restarts=2, batch=5),
     ),
-    sized=(sized(OCTAHEDRON, **LONG, batch=32),),
+    sized=(sized(OCTAHEDRON, **LONG, batch=32), setting(few(BALL), **STEEP, batch=5)),
     counted=(
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),

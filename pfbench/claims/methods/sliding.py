@@ -14,6 +14,7 @@ from pfbench.claims.methods.condg import WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
+    FEW_ON_BALL,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
@@ -264,6 +265,10 @@ NCGS_VR = Method(
     ),
     sized=(
         sized(OCTAHEDRON, smoothness=1.5, batch=32, period=67, iterations=2000, tolerance=0.03),
+        # Along long epochs inner loops have much to do until the end.
+        setting(
+            FEW_ON_BALL, smoothness=20.0, batch=1, period=400, iterations=1300, tolerance=0.001
+        ),
     ),
     counted=(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),

@@ -18,7 +18,11 @@ _SAME = 1e-6
 """Answers of condg this near to those of exact line search are taken for them."""
 
 _FOLLOWED = 300
-"""Steps for which exact line search is followed."""
+"""Steps for which exact line search is followed, while rounding does not decide where it goes."""
+
+_ASIDE = 1e-12
+"""How far aside it begins a second time, as much as rounding adds up to: while both stay within
+`_SAME` their path is determined."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,12 @@ class Inner:
     @cached_property
     def _replayed(self) -> tuple[int | None, bool]:
         x, needed, passed = self.u, 0, False
+        signs = np.resize((1.0, -1.0, -1.0), x.shape)
+        aside = x + _ASIDE * max(1.0, float(np.abs(x).max())) * signs
         for calls in range(1, _FOLLOWED):
             gap, v = self._gap(x)
+            if float(np.abs(x - aside).max()) > _SAME:
+                return None, False
             off = self.answer - x
             passed = passed or float(np.abs(off).max()) <= _SAME
             if not passed and self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0:
@@ -63,12 +71,16 @@ class Inner:
                 needed = calls
             if needed and passed:
                 return needed, False
-            d = v - x
-            length = float(d @ d)
-            if gap <= 0.0 or length == 0.0:
+            if gap <= 0.0 or not (v - x).any():
                 return None, not passed
-            x = x + min(1.0, gap * self.lam / length) * d
+            x, aside = self._moved(x, gap, v), self._moved(aside, *self._gap(aside))
         return None, False
+
+    def _moved(self, x: Floats, gap: float, v: Floats) -> Floats:
+        """Return where exact line search leads from x toward v."""
+        d = v - x
+        length = float(d @ d)
+        return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
 
     @property
     def most(self) -> float:

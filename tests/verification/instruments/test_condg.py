@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pfbench.verification.instruments import waves
+from pfbench.verification.instruments import condg, waves
 from pfbench.verification.instruments.condg import Inner
 
 LAM, ETA = 0.4, 0.02
@@ -43,3 +43,24 @@ def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(aske
     exact = Inner(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
     assert exact.calls is None or exact.gap < 1e-9
     assert not exact.strays
+
+
+def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
+    """Of calls of some fifty steps of exact line search a rounding at the start changes the way."""
+    rng = np.random.default_rng(0)
+    problem, found = waves.on_ball(n=3, d=10), []
+    for _ in range(20):
+        u, l = rng.normal(size=10), 6.0 * rng.normal(size=10)  # noqa: E741
+        u *= rng.uniform(0.9, 1.0) / np.linalg.norm(u)
+        x, lam, eta = u + 1e-14, 1.0 / 60.0, 1e-3
+        for _ in range(250):
+            g = l + (x - u) / lam
+            v = problem.lo(g)
+            gap, d = float(g @ (x - v)), v - x
+            if gap <= eta:
+                break
+            x = x + min(1.0, gap * lam / float(d @ d)) * d
+        found.append((problem, l, u, lam, eta, x))
+    assert not any(Inner(*one).strays for one in found)
+    monkeypatch.setattr(condg, "_ASIDE", 0.0)
+    assert any(Inner(*one).strays for one in found)
