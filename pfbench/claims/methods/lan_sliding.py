@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Printed, decided
+from pfbench.claims.methods.condg import WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
+    OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,

@@ -1,12 +1,13 @@
 """One call of condg, held to exact line search.
 
-condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of <l, x> + |x - u|^2/(2 lambda) is at most
-eta. What it returns is not determined by that, so each answer's gap is computed anew; where the
-answer is that of exact line search, its linear minimisations are, too.
+condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
+at most eta. What it returns is not determined by that, so each answer's gap is computed anew; where
+the answer is that of exact line search, its linear minimisations are, too.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -38,31 +39,46 @@ class Inner:
 
     @property
     def calls(self) -> int | None:
-        """The linear minimisations that exact line search needs; None if it went elsewhere.
+        """The linear minimisations that exact line search needs; None if it went elsewhere, or far.
 
         An answer elsewhere on its path is line search's that does not stop where it must.
         """
+        return self._replayed[0]
+
+    @property
+    def strays(self) -> bool:
+        """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
+        return self._replayed[1]
+
+    @cached_property
+    def _replayed(self) -> tuple[int | None, bool]:
         x, needed, passed = self.u, 0, False
         for calls in range(1, _FOLLOWED):
             gap, v = self._gap(x)
-            passed = passed or float(np.abs(x - self.answer).max()) <= _SAME
+            off = self.answer - x
+            passed = passed or float(np.abs(off).max()) <= _SAME
+            if not passed and self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0:
+                return None, True  # phi only falls on the way, and is below the answer's
             if gap <= self.eta and not needed:
                 needed = calls
             if needed and passed:
-                return needed
+                return needed, False
             d = v - x
             length = float(d @ d)
             if gap <= 0.0 or length == 0.0:
-                return None
+                return None, not passed
             x = x + min(1.0, gap * self.lam / length) * d
-        return None
+        return None, False
 
     @property
     def most(self) -> float:
         """The most linear minimisations, 1 + ceil(6 D^2/(lambda eta)) (Jaggi 2013 theorem 2)."""
         return 1.0 + math.ceil(6.0 * self.problem.set.diameter**2 / (self.lam * self.eta))
 
+    def _slope(self, x: Floats) -> Floats:
+        return np.asarray(self.l + (x - self.u) / self.lam)
+
     def _gap(self, x: Floats) -> tuple[float, Floats]:
-        g = self.l + (x - self.u) / self.lam
+        g = self._slope(x)
         v = self.problem.lo(g)
         return float(g @ (x - v)), v

@@ -22,7 +22,7 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import instance
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.counts import MORE_WORK, PATH, between, wrong
+from pfbench.verification.laws.counts import MORE_WORK, PATH, STRAYED, between, beyond, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
 from pfbench.verification.laws.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
@@ -55,7 +55,7 @@ _DRAWN = {
 """By which factors sizes are drawn."""
 
 _DOUBTFUL = 1e-3
-"""A p-value below this, and above the level, decides nothing."""
+"""A p-value below this, and above the level, decides nothing; it is shared by all runs."""
 
 
 def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
@@ -117,7 +117,8 @@ def drawn_by(seed: int, one: Setting) -> Setting:
         return one
     rng, problem, given = np.random.default_rng(seed), one.problem, dict(one.parameters)
     was = problem.parameters["n"]
-    n, d = round(was * rng.uniform(0.8, 1.25)), 2 * int(rng.integers(40, 61))
+    n, wide = round(was * rng.uniform(0.8, 1.25)), int(problem.parameters["d"]) // 10
+    d = 2 * int(rng.integers(4 * wide, 6 * wide + 1))
     for name, (low, high) in _DRAWN.items():
         factor = rng.uniform(low, high)
         if name in given:
@@ -192,9 +193,10 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
         problem, runs = Overheard(one.problem()), runs + 1
         seen = _Seen(cast(Waves, problem), method, one, short=True)
         try:
-            told, asked = _followed(aside, problem, algorithm)
-            found = seen.first_wrong(told, asked)
-            check_length(method, one.parameters, problem.n, [step.counts for step in told])
+            told, asked, over = _followed(aside, problem, algorithm, method, one)
+            found = seen.first_wrong(told, asked) or over
+            if not found:
+                check_length(method, one.parameters, problem.n, [step.counts for step in told])
         except Broken as error:
             if not isinstance(_first_cause(error), _REFUSALS):
                 raise type(error)(f"{one}: {error}") from error
@@ -214,6 +216,9 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
     return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
 
 
+_BENT = 2e-5
+"""A hundred roundings of a point, in parts of `ROUNDING`."""
+
 _STILL = 1e-4
 """A move that is compared like none: of steps shorter than that rounding is too large a part."""
 
@@ -232,9 +237,9 @@ def _first_cause(error: BaseException) -> BaseException:
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
     problem = Overheard(where.problem())
-    told, asked = _followed(trial, problem, algorithm)
+    told, asked, over = _followed(trial, problem, algorithm, method, where)
     seen = _Seen(cast(Waves, problem), method, where)
-    found = seen.first_wrong(told, asked)
+    found = seen.first_wrong(told, asked) or over
     drawn, p_value = suspected(seen.batches, problem.n) if seen.batches else (None, 1.0)
     measured = {
         "relative deviation": seen.deviation,
@@ -254,8 +259,11 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
     if found is not None:
         words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
-    check_length(method, where.parameters, problem.n, [one.counts for one in told])
-    if p_value <= _DOUBTFUL:
+    try:
+        check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    except Broken as error:
+        raise type(error)(f"{where}: {error} ({trial.place})") from error
+    if p_value <= _DOUBTFUL / len(method.sized):
         return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
     if seen.more:
         return Decision("inconclusive", f"{MORE_WORK} ({seen.more}).", measured, p_value)
@@ -264,20 +272,29 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
 
 
 def _followed(
-    trial: Trial, problem: Overheard, algorithm: Algorithm
-) -> tuple[list[Told], list[tuple[tuple[Asked, ...], bool]]]:
-    """Return what a run told of each step, and what it asked of components for it."""
+    trial: Trial, problem: Overheard, algorithm: Algorithm, method: Method, where: Setting
+) -> tuple[list[Told], list[tuple[tuple[Asked, ...], bool]], tuple[int, str] | None]:
+    """Return what a run told of each step, and what it asked of components for it.
+
+    Last comes the iteration at which it was left, as it had cost more than a whole run, and what.
+    """
     told, asked = list[Told](), list[tuple[tuple[Asked, ...], bool]]()
+    s, over = where.parameters, ""
+    some = [method.counts({**s, "heads": T}, problem.n) for T in (0, s.get("iterations", 0))]
+    whole = [one for accepted in some for one in accepted]
     (seed,) = trial.seeds(1, "at size")
     try:
         for step in trial.follow(cast(Any, problem), algorithm, seed=seed):
             told.append(told_of(step))
             asked.append(problem.begin())
+            over = beyond(told[-1].counts, whole)
+            if over:
+                break
     except Broken as error:
         raise type(error)(f"iteration {len(told)}: {error} ({trial.place})") from error
     if not told:
         raise Broken("it makes no step")
-    return told, asked
+    return told, asked, (len(told) - 1, over) if over else None
 
 
 @dataclass
@@ -319,12 +336,14 @@ class _Seen:
     _spared: int = 0
     _sfo: int = 0
     _least: float = 0.0
+    _most: float = 0.0
 
     def __post_init__(self) -> None:
         # Which components of a batch came twice is not told where each is asked once.
         self._again = np.random.default_rng(1)
         # Gradients below 1 are compared relative to those of the components, at the start.
-        self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
+        self._most = float(np.abs(self.problem.components(self.problem.start())).max())
+        self._least = min(1.0, self._most)
 
     def first_wrong(
         self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
@@ -338,7 +357,11 @@ class _Seen:
             here = [call for call in calls if near(call.points[0], formed.at)]
             again = _asked_again(here, formed)
             here = [call for call in here if id(call) not in again]
-            if formed.bounded:
+            elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
+            self.deviation = max(self.deviation, elsewhere)
+            if elsewhere > ROUNDING:
+                found = f"its estimate is formed at a point that is off by {elsewhere:.3g}"
+            elif formed.bounded:
                 found = self._of_batch(t, one, formed, here)
             elif formed.refresh > 0.0:
                 raise Untestable(UNTOLD)
@@ -346,15 +369,15 @@ class _Seen:
                 table = table or self._table(formed)
                 found = self._of_table(t, one, formed, here, table, filled)
             found = found or self._step(one, place) or self._count(t, told)
+            found = found or self._inner(t, one, place)
             if found:
                 return t, found
             if place.pick is not None:
                 pick, self.points = place.pick
                 self.picks.append((t, pick))
-            self._inner(t, one, place)
             self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
-            done = again | set(map(id, used))
+            done = again | set(map(id, used)) | _other_halves(calls, used, formed)
             left = tuple(call for call in now if id(call) not in done)
         return None
 
@@ -378,11 +401,11 @@ class _Seen:
             self.coins.append((t, fell))
         self._heads += fell
         if size is None or fell:
-            return self._compared(one, [_in_full(self.problem, formed)])
+            return self._compared(one, formed, [_in_full(self.problem, formed)])
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
-            return self._compared(one, [replace(formed, refresh=0.0).mean(self.problem)])
+            return self._compared(one, formed, [replace(formed, refresh=0.0).mean(self.problem)])
         if not batches:
             return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
         again = [recomputed(self.problem, formed, batch) for batch in batches]
@@ -393,17 +416,17 @@ class _Seen:
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _in_full(self, one: Told, asked: int) -> bool:
         """Return how a coin fell that is not told, from how many components were asked.
 
-        A batch of all of them is asked at two points, the full gradient at one.
+        The full gradient asks n, and a batch two for each component. Where these are as many, or
+        the next step is asked ahead, what was asked at the point tells.
         """
-        n, size = self.problem.n, self.where.parameters["batch"]
-        if asked == size == n:
-            return one.counts.sfo - self._sfo == n
-        return asked in (0, n)
+        n, spent = self.problem.n, one.counts.sfo - self._sfo
+        each = 2 * self.where.parameters["batch"]
+        return spent == n if n != each and spent in (n, each) else asked in (0, n)
 
     def _of_table(
         self,
@@ -433,7 +456,7 @@ class _Seen:
             self._spared += spared
             self._drew(t, np.concatenate([stored, self._again.choice(stored, spared)]))
         table.renew(formed.at, stored if pairs else batch)
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _table(self, formed: Formed) -> "_Stored":
         """Return the table as it is before the first estimate from it."""
@@ -448,8 +471,10 @@ class _Seen:
         self.batches.append(batch)
         self.iterations.append(t)
 
-    def _compared(self, one: Told, again: Sequence[Floats]) -> str:
-        off = min(apart(one.estimate, g, self._least) for g in again)
+    def _compared(self, one: Told, formed: Formed, again: Sequence[Floats]) -> str:
+        # Of a point far out rounding moves a gradient, by its bend times what it moves the point.
+        far = self._most * float(np.abs(formed.at).sum()) * _BENT
+        off = min(apart(one.estimate, g, max(self._least, far)) for g in again)
         self.deviation = max(self.deviation, off)
         if off <= ROUNDING:
             return ""
@@ -490,10 +515,13 @@ class _Seen:
             return ""
         return wrong(found, so_far[0]).rstrip(".")
 
-    def _inner(self, t: int, one: Told, place: Place) -> None:
+    def _inner(self, t: int, one: Told, place: Place) -> str:
+        """Return what is wrong with an inner loop; one that goes on for longer is noted."""
         if place.minimisations is not None and one.made > place.minimisations:
             words = f"step {t} makes {one.made} LO, not {place.minimisations}"
             self.more = self.more or words
+        # Of gradients of any size rounding may decide a vertex.
+        return STRAYED if place.strays and not self.short else ""
 
 
 class _Stored:
@@ -570,6 +598,22 @@ def _first_of(calls: Sequence[Asked], size: int | None) -> Sequence[Asked]:
         return calls
     before = np.cumsum([0, *(len(call.indices) for call in calls)])
     return [call for call, asked in zip(calls, before, strict=False) if asked < size]
+
+
+def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed) -> set[int]:
+    """Return which calls ask at the point before what was used; a run may come back to that point.
+
+    Calls are told by their identity.
+    """
+    names = {call.indices.tobytes() for call in used}
+    return {
+        id(call)
+        for call in calls
+        if formed.against is not None
+        and len(call.points) == 1
+        and call.indices.tobytes() in names
+        and near(call.points[0], formed.against)
+    }
 
 
 def _asked_again(here: Sequence[Asked], formed: Formed) -> set[int]:
