@@ -61,14 +61,17 @@ def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]
     """Compare the linear minimisations of each call with those of the source's condg."""
     parts: dict[str, Decision] = {}
     for one in trial.claim.instances:
-        pairs = [(call.calls, made) for call, made in calls(trial, one())]
-        other = [k for k, (needed, made) in enumerate(pairs) if needed != made]
+        pairs = list(calls(trial, one()))
+        known = [call.strays or call.calls is not None for call, _ in pairs]
+        other = [k for k, (call, made) in enumerate(pairs) if known[k] and call.calls != made]
         wrong = ""
         if other:
-            needed, made = pairs[other[0]]
-            path = "goes another way" if needed is None else f"makes {made} LO, not {needed}"
+            call, made = pairs[other[0]]
+            path = f"makes {made} LO, not {call.calls}" if call.calls else "goes another way"
             wrong = f"The condg of step {other[0] + 1} {path}."
         right = f"Each of {len(pairs)} calls is its source's."
+        if not all(known):
+            right += f" Where {known.count(False)} of them go rounding decides."
         parts[one.name] = decide_exact(not other, right, wrong, {"other calls": float(len(other))})
     return Evidence(all_of(parts), {"other calls": 0.0}, len(parts))
 

@@ -22,7 +22,7 @@ _FOLLOWED = 300
 
 _ASIDE = 1e-12
 """How far aside it begins a second time, as much as rounding adds up to: while both stay within
-`_SAME` their path is determined."""
+`_SAME` their path is determined; beyond, an answer is on it that is as near as this."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +59,22 @@ class Inner:
         x, needed, passed = self.u, 0, False
         signs = np.resize((1.0, -1.0, -1.0), x.shape)
         aside = x + _ASIDE * max(1.0, float(np.abs(x).max())) * signs
+        sure = True
         for calls in range(1, _FOLLOWED):
             gap, v = self._gap(x)
-            if float(np.abs(x - aside).max()) > _SAME:
-                return None, False
             off = self.answer - x
-            passed = passed or float(np.abs(off).max()) <= _SAME
-            if not passed and self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0:
-                return None, True  # phi only falls on the way, and is below the answer's
+            sure = sure and float(np.abs(x - aside).max()) <= _SAME
+            passed = passed or float(np.abs(off).max()) <= (_SAME if sure else _ASIDE)
+            # phi only falls on the way: where it is below the answer's, that is elsewhere.
+            below = self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0
+            if sure and below and not passed:
+                return None, True
             if gap <= self.eta and not needed:
                 needed = calls
             if needed and passed:
                 return needed, False
             if gap <= 0.0 or not (v - x).any():
-                return None, not passed
+                return None, sure and not passed
             x, aside = self._moved(x, gap, v), self._moved(aside, *self._gap(aside))
         return None, False
 
