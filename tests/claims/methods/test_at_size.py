@@ -20,8 +20,9 @@ from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
 from pfbench.verification import Subject, Trial, instance
 from pfbench.verification.laws import Setting, Wanted
-from pfbench.verification.laws.at_size import _decided, drawn_by, runs_as_its_source, scheduled
+from pfbench.verification.laws.at_size import _decided, runs_as_its_source
 from pfbench.verification.laws.method import runnable
+from pfbench.verification.laws.sizes import drawn_by, scheduled
 from pfbench.verification.verdict import judged
 
 pytestmark = pytest.mark.claims
