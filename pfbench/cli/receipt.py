@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pfbench.receipts.runs import Row
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding
+    from pfbench.verification.outcomes import Finding
 
 _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
@@ -245,8 +245,9 @@ def _checked(
     archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
+    from pfbench.kernels.libraries import kernels_of
     from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How, kernels_of
+    from pfbench.receipts.again import How
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other

@@ -55,7 +55,7 @@ _DRAWN = {
 """By which factors sizes are drawn."""
 
 _DOUBTFUL = 1e-3
-"""A p-value below this, and above the level, decides nothing."""
+"""A p-value below this, and above the level, decides nothing; it is shared by all runs."""
 
 
 def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
@@ -117,7 +117,8 @@ def drawn_by(seed: int, one: Setting) -> Setting:
         return one
     rng, problem, given = np.random.default_rng(seed), one.problem, dict(one.parameters)
     was = problem.parameters["n"]
-    n, d = round(was * rng.uniform(0.8, 1.25)), 2 * int(rng.integers(40, 61))
+    n, wide = round(was * rng.uniform(0.8, 1.25)), int(problem.parameters["d"]) // 10
+    d = 2 * int(rng.integers(4 * wide, 6 * wide + 1))
     for name, (low, high) in _DRAWN.items():
         factor = rng.uniform(low, high)
         if name in given:
@@ -215,6 +216,9 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
     return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
 
 
+_BENT = 2e-5
+"""A hundred roundings of a point, in parts of `ROUNDING`."""
+
 _STILL = 1e-4
 """A move that is compared like none: of steps shorter than that rounding is too large a part."""
 
@@ -255,8 +259,11 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
     if found is not None:
         words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
-    check_length(method, where.parameters, problem.n, [one.counts for one in told])
-    if p_value <= _DOUBTFUL:
+    try:
+        check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    except Broken as error:
+        raise type(error)(f"{where}: {error} ({trial.place})") from error
+    if p_value <= _DOUBTFUL / len(method.sized):
         return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
     if seen.more:
         return Decision("inconclusive", f"{MORE_WORK} ({seen.more}).", measured, p_value)
@@ -329,12 +336,14 @@ class _Seen:
     _spared: int = 0
     _sfo: int = 0
     _least: float = 0.0
+    _most: float = 0.0
 
     def __post_init__(self) -> None:
         # Which components of a batch came twice is not told where each is asked once.
         self._again = np.random.default_rng(1)
         # Gradients below 1 are compared relative to those of the components, at the start.
-        self._least = min(1.0, float(np.abs(self.problem.components(self.problem.start())).max()))
+        self._most = float(np.abs(self.problem.components(self.problem.start())).max())
+        self._least = min(1.0, self._most)
 
     def first_wrong(
         self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
@@ -348,7 +357,11 @@ class _Seen:
             here = [call for call in calls if near(call.points[0], formed.at)]
             again = _asked_again(here, formed)
             here = [call for call in here if id(call) not in again]
-            if formed.bounded:
+            elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
+            self.deviation = max(self.deviation, elsewhere)
+            if elsewhere > ROUNDING:
+                found = f"its estimate is formed at a point that is off by {elsewhere:.3g}"
+            elif formed.bounded:
                 found = self._of_batch(t, one, formed, here)
             elif formed.refresh > 0.0:
                 raise Untestable(UNTOLD)
@@ -364,7 +377,7 @@ class _Seen:
                 self.picks.append((t, pick))
             self._sfo = one.counts.sfo
             used = _first_of(here, formed.batch) if formed.bounded else here
-            done = again | set(map(id, used))
+            done = again | set(map(id, used)) | _other_halves(calls, used, formed)
             left = tuple(call for call in now if id(call) not in done)
         return None
 
@@ -388,11 +401,11 @@ class _Seen:
             self.coins.append((t, fell))
         self._heads += fell
         if size is None or fell:
-            return self._compared(one, [_in_full(self.problem, formed)])
+            return self._compared(one, formed, [_in_full(self.problem, formed)])
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
-            return self._compared(one, [replace(formed, refresh=0.0).mean(self.problem)])
+            return self._compared(one, formed, [replace(formed, refresh=0.0).mean(self.problem)])
         if not batches:
             return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
         again = [recomputed(self.problem, formed, batch) for batch in batches]
@@ -403,17 +416,17 @@ class _Seen:
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
             return "its batch has a component twice"
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _in_full(self, one: Told, asked: int) -> bool:
         """Return how a coin fell that is not told, from how many components were asked.
 
-        A batch of all of them is asked at two points, the full gradient at one.
+        The full gradient asks n, and a batch two for each component. Where these are as many, or
+        the next step is asked ahead, what was asked at the point tells.
         """
-        n, size = self.problem.n, self.where.parameters["batch"]
-        if asked == size == n:
-            return one.counts.sfo - self._sfo == n
-        return asked in (0, n)
+        n, spent = self.problem.n, one.counts.sfo - self._sfo
+        each = 2 * self.where.parameters["batch"]
+        return spent == n if n != each and spent in (n, each) else asked in (0, n)
 
     def _of_table(
         self,
@@ -443,7 +456,7 @@ class _Seen:
             self._spared += spared
             self._drew(t, np.concatenate([stored, self._again.choice(stored, spared)]))
         table.renew(formed.at, stored if pairs else batch)
-        return self._compared(one, again)
+        return self._compared(one, formed, again)
 
     def _table(self, formed: Formed) -> "_Stored":
         """Return the table as it is before the first estimate from it."""
@@ -458,8 +471,10 @@ class _Seen:
         self.batches.append(batch)
         self.iterations.append(t)
 
-    def _compared(self, one: Told, again: Sequence[Floats]) -> str:
-        off = min(apart(one.estimate, g, self._least) for g in again)
+    def _compared(self, one: Told, formed: Formed, again: Sequence[Floats]) -> str:
+        # Of a point far out rounding moves a gradient, by its bend times what it moves the point.
+        far = self._most * float(np.abs(formed.at).sum()) * _BENT
+        off = min(apart(one.estimate, g, max(self._least, far)) for g in again)
         self.deviation = max(self.deviation, off)
         if off <= ROUNDING:
             return ""
@@ -583,6 +598,22 @@ def _first_of(calls: Sequence[Asked], size: int | None) -> Sequence[Asked]:
         return calls
     before = np.cumsum([0, *(len(call.indices) for call in calls)])
     return [call for call, asked in zip(calls, before, strict=False) if asked < size]
+
+
+def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed) -> set[int]:
+    """Return which calls ask at the point before what was used; a run may come back to that point.
+
+    Calls are told by their identity.
+    """
+    names = {call.indices.tobytes() for call in used}
+    return {
+        id(call)
+        for call in calls
+        if formed.against is not None
+        and len(call.points) == 1
+        and call.indices.tobytes() in names
+        and near(call.points[0], formed.against)
+    }
 
 
 def _asked_again(here: Sequence[Asked], formed: Formed) -> set[int]:
