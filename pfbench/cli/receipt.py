@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pfbench.receipts.runs import Row
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding
+    from pfbench.verification.outcomes import Finding
 
 _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""

@@ -30,7 +30,7 @@ from pfbench.cli.worst import show_worst_cases
 if TYPE_CHECKING:
     from pfbench.claims.harder import Hardest
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding, Verification
+    from pfbench.verification.outcomes import Finding, Verification
     from pfbench.verification.verdict import Verdict
 
 _COLOURS = {

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from judging import pairs
+from judging import assert_complete, pairs
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
@@ -31,7 +31,7 @@ from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
 from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
-from pfbench.verification.session import Verification
+from pfbench.verification.outcomes import Verification
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
@@ -42,6 +42,9 @@ PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper.mutants)]
 FIRST = {claim.name: (mutant, claim) for mutant, claim in reversed(PAIRS)}
 # Methods that go nowhere spend their whole budget.
 LONG = {"lacoste2016-rate"}
+
+WHOLE = ("pethick2025", "polytopes", "relatives", "kim2026", "halbey2026")
+"""Papers of which every fault is held to every claim here; of others their own tests say which."""
 
 
 def name(one):
@@ -229,6 +232,19 @@ def test_no_more_tests_share_the_level_than_it_is_split_for(judgements):
     assert (one.tests, one.clean) == (made, True)
     assert many.tests > statistics.MOST_TESTS
     assert not many.clean
+
+
+@pytest.mark.parametrize("paper", WHOLE)
+def test_all_that_a_paper_holds_can_be_used_anywhere(paper):
+    assert_complete(PAPERS[paper])
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize(
+    ("mutant", "told"), pairs([one for key in WHOLE for one in PAPERS[key].mutants]), ids=name
+)
+def test_a_fault_is_caught_by_each_claim_that_must(mutant, told, judgements):
+    judgements.assert_caught(mutant, told)
 
 
 @pytest.mark.claims

@@ -15,7 +15,7 @@ from pfbench.receipts.board import Known, Line, _by_class, page
 from pfbench.receipts.record import CHECK, FILE, Record
 from pfbench.receipts.standings import standings
 from pfbench.runs.planning.spec import read_spec
-from pfbench.verification.session import Finding
+from pfbench.verification.outcomes import Finding
 
 
 @pytest.fixture

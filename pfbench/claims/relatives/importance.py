@@ -181,7 +181,7 @@ def mean_gap(c: Constants, parameters: Any, *, error: float | None = None) -> fl
 
 GAP = Claim(
     name="relatives-importance-spider-fw",
-    source="Lan 2020, section 7.4, as a formal development quotes it; pfbench",
+    source="Lan 2020, section 7.4, of which a formal development quotes a part; pfbench",
     statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (3/2) L D^2 gamma with full gradients "
     "every q = b steps, components drawn by their L_i, L the mean of these; and with "
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
