@@ -246,7 +246,7 @@ def _cells(one: Line) -> Sequence[str]:
     return (
         _link(one, one.claim["name"]),
         safe(one.claim["statement"]),
-        safe(", ".join([one.claim["method"], *one.claim["assumptions"]])),
+        safe(", ".join(filter(None, [one.claim["method"], *one.claim["assumptions"]]))),
         safe(one.verdict),
         _number(one.by_runs, one),
         _number(one.by_program, one),

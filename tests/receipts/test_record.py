@@ -73,6 +73,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
     def with_errata(about):
         about["errata"] += [erratum("of-one", True), erratum("of-two", False)]
         about["claims"][0] |= {"homogeneous": False, "normalised": "L is 1 <here>"}
+        about["claims"][0] |= {"method": "", "assumptions": ["f convex"]}
 
     path = forged(receipt, tmp_path / "errata.zip", about=with_errata)
     record.add(path, record.place("lazy", "0" * 64), KEPT, "")
@@ -82,6 +83,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
     assert "of-one" in board
     assert "of-two" not in board
     assert "<td>✗ L is 1 &lt;here&gt;</td>" in board
+    assert "<td>f convex</td>" in board
     assert "a &lt;= 2 b" in board
     assert f"Suite small, version {hashlib.sha256(b'seeds = 1').hexdigest()[:12]}" in board
     assert "<td>&lt;i&gt;m&lt;/i&gt;</td><td>first on 1 of 2</td>" in board
