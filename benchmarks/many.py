@@ -82,12 +82,12 @@ def runs(number):
 
 def make(folder, number):
     """Write the runs into segments."""
-    from pfbench.runs.storage.content import INTEGERS
+    from pfbench.runs.storage.content import INTEGERS, metadata_of, text_of
     from pfbench.runs.storage.gathering import write_segments
     from pfbench.runs.storage.index import row_of
     from pfbench.runs.storage.keys import environment
     from pfbench.runs.storage.segment import Packed
-    from pfbench.runs.storage.store import Store, metadata_of, text_of
+    from pfbench.runs.storage.store import Store
 
     store, here = Store(folder), environment()
     size = 4900  # of the file that such a run would have, about

@@ -86,6 +86,79 @@ class OftenLate(Lengths):
         return self.refresh if t < 300 else min(1.0, 4.0 * self.refresh)
 
 
+class SeldomLate(Lengths):
+    """Epochs are twice as long after iteration 300."""
+
+    def chance(self, t):
+        return self.refresh if t < 300 else self.refresh / 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epochs(Step):
+    """ProxSVRG."""
+
+    period: int
+
+    def reference(self, ask, x, t):
+        return ask.gradient(x), x
+
+    def indices(self, rng, n, t):
+        return rng.integers(n, size=self.batch)
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                mean, s = self.reference(ask, x, t)
+            g = mean + ask.difference(self.indices(rng, ask.n, t), x, s)
+            x, state = self.moved(ask, x, g)
+            yield state
+
+
+class PoolOfDraws(Epochs):
+    """Draws so many indices as 64 passes need, once, and goes through them again and again."""
+
+    def run(self, ask, x, rng):
+        object.__setattr__(
+            self, "pool", rng.integers(ask.n, size=(64 * ask.n // self.batch + 1, self.batch))
+        )
+        yield from super().run(ask, x, rng)
+
+    def indices(self, rng, n, t):
+        return self.pool[t % len(self.pool)]
+
+
+class SeldomerReferences(Epochs):
+    """Keeps a reference gradient for two epochs, after the hundredth."""
+
+    def reference(self, ask, x, t):
+        if t < 100 * self.period or t // self.period % 2 == 0:
+            object.__setattr__(self, "kept", (ask.gradient(x), x))
+        return self.kept
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends(pf.Algorithm):
+    """SVRG Frank-Wolfe that ends where a step moves nothing."""
+
+    requires = frozenset({"gradient", "difference", "lo"})
+
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                mean, s = ask.gradient(x), x
+            g = mean + ask.difference(rng.integers(ask.n, size=self.batch), x, s)
+            at, x = x, x + self.step * (ask.lo(g) - x)
+            yield State(x, at, g)
+            if np.abs(x - at).max() <= 1e-13:
+                return
+
+
 class SeededAnew(Step):
     """RSPG; each pass over the data begins with the stream of the first."""
 
@@ -95,5 +168,45 @@ class SeededAnew(Step):
             if t % max(2, ask.n // self.batch) == 0:
                 rng.bit_generator.state = first
             g = ask.batch(rng.integers(ask.n, size=self.batch), x)
+            x, state = self.moved(ask, x, g)
+            yield state
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoublesToADepth(pf.Algorithm):
+    """SPIDER-FW for convex f, whose batches have at most 512 indices."""
+
+    requires = frozenset({"gradient", "difference", "lo"})
+
+    output: str = "last"
+    iterations: int
+    step: float | None = None
+
+    def run(self, ask, x, rng):
+        before = x
+        for t in range(self.iterations):
+            size = 1 << ((t + 1).bit_length() - 1)
+            if t + 1 == size:
+                g = ask.gradient(x)
+            else:
+                g = g + ask.difference(rng.integers(ask.n, size=min(size, 512)), x, before)
+            before, x = x, pf.combine(x, ask.lo(g), self.step or 2.0 / (t + 2.0))
+            yield State(x, before, g)
+
+
+class InTwo(FullByBatch):
+    """Asks two means for a difference, too."""
+
+    requires = frozenset({"batch", "prox"})
+
+    def run(self, ask, x, rng):
+        before = x
+        for t in range(self.iterations):
+            if t == 0 or rng.random() <= self.refresh:
+                g = self.full(ask, x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + ask.batch(S, x) - ask.batch(S, before)
+            before = x
             x, state = self.moved(ask, x, g)
             yield state

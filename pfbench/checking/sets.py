@@ -7,7 +7,6 @@ every known member, and to points that membership accepts though no vertex was t
 
 import math
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,14 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import dense, norm
+from pfbench.checking.members import MOST, SECONDS, Members
 from pfbench.points import DenseForm
-
-_SECONDS = 0.6
-"""Patience for each check."""
 
 _RELATIVE = 1e-8
 """A value may be off by so much of the largest one there is."""
 
 _BEYOND = 1e-3
 """So far beyond a vertex, in diameters, nothing may be in the set."""
-
-_MOST = 400
-"""Members that are kept."""
-
 
 Look = tuple[str, Callable[[], str], tuple[str, ...]]
 """A check: its name, what looks, and the methods at fault if that raises."""
@@ -60,78 +53,8 @@ def check_set(body: Any, examination: Examination) -> None:
         look(check, at, where=places(body, *methods))
 
 
-class Held:
+class Held(Members):
     """A set, held to its definition."""
-
-    def __init__(self, body: Any) -> None:
-        self.body = body
-        self.rng = np.random.default_rng(17)
-
-    @cached_property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a point."""
-        stated = getattr(self.body, "shape", None)
-        return tuple(np.shape(self.body.start()) if stated is None else stated)
-
-    @cached_property
-    def scale(self) -> float:
-        """The diameter, or 1 where it is no positive number."""
-        D = float(self.body.diameter)
-        return D if 0.0 < D < math.inf else 1.0
-
-    @cached_property
-    def directions(self) -> list[Floats]:
-        """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
-        size = math.prod(self.shape)
-        found = list(self.rng.standard_normal((60, size)))
-        units = self.rng.permutation(size)[:20]
-        found += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
-        found += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
-        found += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
-        a, b = self.rng.standard_normal((2, size))
-        # As in a run: each is near the last one.
-        found += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
-        return [g.reshape(self.shape) for g in found]
-
-    @cached_property
-    def answers(self) -> list[tuple[Floats, Floats]]:
-        """Gradients with what `lo` returns for them."""
-        patience = Patience(_SECONDS)
-        return [
-            (self.directions[k], dense(self.body.lo(self.directions[k].copy())))
-            for k in patience.rounds(len(self.directions))
-        ]
-
-    @cached_property
-    def known(self) -> Floats:
-        """Members, one a row: answers, random vertices, the start."""
-        rng = np.random.default_rng(5)
-        rows = [v for _, v in self.answers if self._in(v)]
-        if hasattr(self.body, "random_vertex"):
-            drawn = [self._vertex(rng) for _ in Patience(_SECONDS).rounds(_MOST)]
-            rows += [v for v in drawn if self._in(v)]
-        if self._in(start := self.body.start()):
-            rows.append(start)
-        return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
-
-    def _vertex(self, rng: np.random.Generator) -> Floats:
-        return dense(self.body.random_vertex(rng))
-
-    def _in(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        return bool(self.body.contains(x, tolerance))
-
-    def member(self) -> Floats:
-        """Return a random mixture of some known members."""
-        few = self.known[self.rng.integers(len(self.known), size=int(self.rng.integers(2, 6)))]
-        weights = self.rng.dirichlet(np.ones(len(few)))
-        return np.asarray(weights @ few).reshape(self.shape)
-
-    @cached_property
-    def centre(self) -> Floats:
-        """The mean of all known members."""
-        return np.asarray(self.known.mean(axis=0)).reshape(self.shape)
-
-    # --- checks -----------------------------------------------------------------------------------
 
     def declared(self) -> str:
         """Check: it has what a feasible set needs."""
@@ -151,7 +74,7 @@ class Held:
         where = places(self.body, "start", "contains")
         if np.shape(x) != self.shape:
             raise Wrong(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x}, where)
-        if not self._in(x):
+        if not self.has(x):
             raise Wrong("a start in the set", "contains says that it is outside", {"x": x}, where)
         before = x.copy()
         x += 1.0
@@ -173,7 +96,7 @@ class Held:
     def vertices(self) -> str:
         """Check: what `lo` returns are members."""
         for g, v in self.answers:
-            if not self._in(v):
+            if not self.has(v):
                 raise Wrong(
                     "lo(g) in the set",
                     f"{in_brief(v)}, which contains calls outside",
@@ -184,7 +107,7 @@ class Held:
 
     def minimises(self) -> str:
         """No member has a lower product with g than lo(g)."""
-        patience = Patience(_SECONDS)
+        patience = Patience(SECONDS)
         for k in patience.rounds(len(self.answers)):
             g, v = self.answers[k]
             reached, values = float(np.vdot(g, v)), self.known @ g.ravel()
@@ -193,7 +116,7 @@ class Held:
             if values[best] < reached - self._allowed(g):
                 self._not_minimal(g, reached, better)
             self._beyond(g, v, reached)
-        few = f", all {len(self.known)} that were found" if len(self.known) < _MOST / 2 else ""
+        few = f", all {len(self.known)} that were found" if len(self.known) < MOST / 2 else ""
         return f"none of {len(self.known)} members is below in {len(self.answers)} directions{few}"
 
     def _not_minimal(self, g: Floats, reached: float, better: Floats) -> None:
@@ -222,7 +145,7 @@ class Held:
         if getattr(self.body, "has_projection", False):
             steps.append(self.body.project(v - (10.0 * self.scale / size) * g))
         for y in steps:
-            if float(np.vdot(g, y)) < reached - 1e-6 * size * self.scale and self._in(y):
+            if float(np.vdot(g, y)) < reached - 1e-6 * size * self.scale and self.has(y):
                 raise Wrong(
                     "no member below lo(g)",
                     f"<g, lo(g)> = {in_brief(reached)}, and a member with {_product(g, y)}: one of "
@@ -236,7 +159,7 @@ class Held:
         near, far = 0.0, 2.0 * self.scale / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
-            inside = self._in(self.centre + middle * u, 0.0)
+            inside = self.has(self.centre + middle * u, 0.0)
             near, far = (middle, far) if inside else (near, middle)
         return np.asarray(self.centre + near * u)
 
@@ -246,7 +169,7 @@ class Held:
     def extreme(self) -> str:
         """No answer of `lo` lies between two members."""
         looked = 0
-        for k in Patience(_SECONDS).rounds(len(self.answers)):
+        for k in Patience(SECONDS).rounds(len(self.answers)):
             g, v = self.answers[-1 - k]
             self._between(v, self._same_face(g), "lo(g)", {"g": g}, "lo")
             looked += 1
@@ -268,7 +191,7 @@ class Held:
             if far < 1e-5 * self.scale:
                 continue
             y = v + (_BEYOND * self.scale / far) * (v - w)
-            if self._in(y):
+            if self.has(y):
                 raise Wrong(
                     f"{said} to be a vertex: between no two members",
                     f"{in_brief(v)}, which lies between w and y",
@@ -328,9 +251,9 @@ class Held:
     def membership(self) -> str:
         """Mixtures of members are in; what lies beyond a vertex, or is no point, is not."""
         where = places(self.body, "contains")
-        for _ in Patience(_SECONDS).rounds(60):
+        for _ in Patience(SECONDS).rounds(60):
             x = self.member()
-            if not self._in(x):
+            if not self.has(x):
                 raise Wrong(
                     "a mixture of members in the set", "it is called outside", {"x": x}, where
                 )
@@ -339,7 +262,7 @@ class Held:
             if norm(away) <= 1e-6 * self.scale:
                 continue
             y = self.centre + (1.0 + 0.01) * away
-            if self._in(y):
+            if self.has(y):
                 raise Wrong(
                     "nothing in the set beyond a vertex, 1 % farther from the middle",
                     "it is called inside",
@@ -348,12 +271,12 @@ class Held:
                 )
         bad = self.centre.copy()
         bad.ravel()[0] = math.nan
-        if self._in(bad):
+        if self.has(bad):
             raise Wrong(
                 "a point with NaN outside the set", "it is called inside", {"x": bad}, where
             )
         far = self.centre + 1e3 * self.scale
-        if self._in(far):
+        if self.has(far):
             raise Wrong("a point far away outside the set", "inside", {"x": far}, where)
         return "mixtures are in; what lies beyond vertices, or is not finite, is not"
 
@@ -362,14 +285,14 @@ class Held:
         if not hasattr(self.body, "random_vertex"):
             raise Skipped("it has none")
         rng, where = np.random.default_rng(3), places(self.body, "random_vertex")
-        drawn = [self._vertex(rng) for _ in Patience(_SECONDS).rounds(30)]
+        drawn = [self.drawn_vertex(rng) for _ in Patience(SECONDS).rounds(30)]
         for v in drawn:
-            if v.shape != self.shape or not self._in(v):
+            if v.shape != self.shape or not self.has(v):
                 raise Wrong("a random vertex in the set", in_brief(v), {"v": v}, where)
             others = [w for _, w in self.answers[:10]] + drawn[:10]
             self._between(v, others, "a random vertex", {}, "random_vertex")
         rng = np.random.default_rng(3)
-        again = [self._vertex(rng) for _ in drawn]
+        again = [self.drawn_vertex(rng) for _ in drawn]
         if not np.array_equal(again, drawn):
             raise Wrong("the same vertices from the same stream", "others", {}, where)
         if len(self.known) > 2 and len(drawn) > 5 and not np.ptp(np.array(drawn), axis=0).any():
@@ -379,8 +302,8 @@ class Held:
     def diameter(self) -> str:
         """No two members are farther apart than the diameter; two are so far, if it is exact."""
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
-        for k in Patience(_SECONDS).rounds(40):
-            g = self.directions[k % len(self.directions)] if k % 2 else self._apart()
+        for k in Patience(SECONDS).rounds(40):
+            g = self.directions[k % len(self.directions)] if k % 2 else self.apart()
             for _ in range(8):
                 v, w = dense(self.body.lo(g)), dense(self.body.lo(-g))
                 if norm(v - w) > best:
@@ -419,11 +342,6 @@ class Held:
             raise Wrong(said, in_brief(norm(x)), {"x": x}, places(self.body, "largest_norm"))
         return f"{in_brief(D)}; the farthest two that were found are {in_brief(best)} apart"
 
-    def _apart(self) -> Floats:
-        """Return the difference of two known members."""
-        i, j = self.rng.integers(len(self.known), size=2)
-        return np.asarray(self.known[i] - self.known[j]).reshape(self.shape)
-
     def _to_project(self) -> Iterator[Floats]:
         """Yield members, points near and far from them, units, whole numbers and ties."""
         root = math.sqrt(self.centre.size)
@@ -445,20 +363,20 @@ class Held:
             raise Wrong("`project` to refuse, as has_projection is false", "it answers", {}, where)
         looked = 0
         points = list(self._to_project())
-        for k in Patience(_SECONDS).rounds(len(points)):
+        for k in Patience(SECONDS).rounds(len(points)):
             y = points[k]
             before, p = y.copy(), body.project(y)
             at = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
                 raise Wrong("project to leave y as it is", "it changes y in place", at, where)
-            if p.shape != self.shape or not self._in(p, 1e-7):
+            if p.shape != self.shape or not self.has(p, 1e-7):
                 raise Wrong(
                     "project(y) in the set",
                     "it is outside",
                     at,
                     places(body, "project", "contains"),
                 )
-            if self._in(before, 0.0) and norm(p - y) > _RELATIVE * self.scale:
+            if self.has(before, 0.0) and norm(p - y) > _RELATIVE * self.scale:
                 raise Wrong("a member to be its own projection", "another point", at, where)
             against = dense(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.known[:50])):

@@ -33,7 +33,8 @@ from pfbench.verification.subject import Subject
 if TYPE_CHECKING:  # what runs a verification is imported by it: claims are listed without it
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.storage.store import Store
-    from pfbench.verification.session import Progress, Verification
+    from pfbench.verification.outcomes import Verification
+    from pfbench.verification.session import Progress
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(
     {

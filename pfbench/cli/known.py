@@ -10,7 +10,8 @@ from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Session, Verification
+    from pfbench.verification.outcomes import Verification
+    from pfbench.verification.session import Session
     from pfbench.verification.subject import Subject
     from pfbench.verification.verdict import Verdict
 
@@ -85,7 +86,7 @@ class Known:
 
     def in_words(self) -> str:
         """Return what is known, by verdicts, and what is not."""
-        from pfbench.verification.session import Verification
+        from pfbench.verification.outcomes import Verification
         from pfbench.verification.summaries import in_words
 
         wrong = [row.claim.name for row in self._rows if row.wrong]

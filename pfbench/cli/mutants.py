@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pfbench.verification.fault_study import Studied
     from pfbench.verification.faults.fault import Fault
     from pfbench.verification.laws import Setting
-    from pfbench.verification.session import Caught
+    from pfbench.verification.outcomes import Caught
 
 MOST = 12
 """So many generated faults of a method are studied if neither --full nor --faults is given."""
@@ -44,7 +44,7 @@ def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
     of them.
     """
     from pfbench.claims.catalogue import mutants_of
-    from pfbench.verification.session import Verification
+    from pfbench.verification.outcomes import Verification
 
     planted = mutants_of(work.names)
     alone = most == 0 and not late
@@ -76,7 +76,7 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int =
     """Say which faults in somebody's algorithm the claims would notice that he names."""
     from pfbench.claims.catalogue import algorithm_and_claims
     from pfbench.verification.faults.generate import drawn, faults_of
-    from pfbench.verification.session import Verification
+    from pfbench.verification.outcomes import Verification
     from pfbench.verification.subject import Subject
 
     tested, claims = algorithm_and_claims(algorithm, work.names)

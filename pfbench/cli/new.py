@@ -71,6 +71,7 @@ ACTION: Mapping[str, str] = MappingProxyType({"action.yml": "action", "verify.sh
 REPOSITORY: Mapping[str, str] = MappingProxyType(
     {
         "README.md": "repository",
+        ".gitignore": "ignored",
         "my_thing.py": "theorem",
         "test_my_thing.py": "theorem_test",
         ".github/workflows/verify.yml": "workflow",

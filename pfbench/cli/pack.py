@@ -127,6 +127,7 @@ def _facts(about: Mapping[str, Any]) -> list[Fact]:
 
 def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json: bool) -> None:
     from pfbench.base.checks import integer
+    from pfbench.kernels.libraries import kernels_of
     from pfbench.runs import pack as packing
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
@@ -143,7 +144,12 @@ def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json:
         for module in content.modules:
             complain(f"importing {module}, which is in {path}.")
         # Not in this process: a stranger's run may not end.
-        found = packing.check(content, share, LocalProcesses(slots), again(quiet=as_json))
+        engine = LocalProcesses(slots)
+        made = {one.get("blas", "") for one in content.about["environments"]}
+        with kernels_of(", ".join(made), engine.environment().get("blas", "")) as kernels:
+            if kernels:
+                complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
+            found = packing.check(content, share, engine, again(quiet=as_json))
     show_facts([*facts, *_outcome(found, other(content.about.get("lock", {})))], as_json=as_json)
     for reason, many in found.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")

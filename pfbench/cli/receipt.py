@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pfbench.receipts.runs import Row
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding
+    from pfbench.verification.outcomes import Finding
 
 _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
@@ -89,9 +89,7 @@ def _found(
 ) -> "tuple[Found, list[str], bool]":
     """Return what is found of a theorem, what does not hold in words, and whether that is wrong."""
     from pfbench.claims.catalogue import mutants_of, own_papers
-    from pfbench.receipts.content import Found, worst_cases
-    from pfbench.receipts.runs import cells, tried
-    from pfbench.runs.engines.workers import Task
+    from pfbench.receipts.content import Found
 
     errata = [one for paper in own_papers(work.names) for one in paper.errata]
     with work.steps("verification", len(claims) + len(errata)) as steps:
@@ -103,18 +101,7 @@ def _found(
     faults, _, drawn = generated(work, most)
     studied = studied_faults(work, faults, claims)
     power = searched(work, claims, longest)["quick"]
-    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
-    tasks = [
-        *(Task(worst_cases, (one,), _WORST_LIMIT) for one in claims if one.kind == "bound"),
-        *(Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)),
-    ]
-    worst, made = dict[int, Any](), dict[int, Any]()
-    bounds = len(tasks) - len(every)
-    if not work.quiet:
-        printing.note(f"worst cases and runs: {len(tasks)} tasks")
-    for result in work.engine.do(tasks):
-        ended = result.value if result.status == "done" else f"{result.status}: {result.reason}"
-        (worst if result.index < bounds else made)[result.index] = ended
+    worst, rows, without = _made(work, claims)
     found = Found(
         verdicts=[one.as_json() for one in done.rows],
         errata=[one.as_json() for one in examined],
@@ -125,20 +112,41 @@ def _found(
             "most": most,
         },
         power=_least(power),
-        worst=[
-            one
-            for _, of in sorted(worst.items())
-            for one in ([{"claim": "", "why": of}] if isinstance(of, str) else of)
-        ],
-        rows=[row for _, of in sorted(made.items()) if not isinstance(of, str) for row in of],
-        without={
-            every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
-        },
+        worst=worst,
+        rows=rows,
+        without=without,
     )
     doubtful = [one for one in done.rows if one.lost or one.verdict not in ("holds", "tight")]
     told = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in doubtful]
     errors = [*unseen(examined)]
     return found, [*told, *errors], bool(errors) or any(one.wrong for one in doubtful)
+
+
+def _made(
+    work: "Work", claims: "Sequence[Claim]"
+) -> "tuple[list[dict[str, Any]], list[Row], dict[str, str]]":
+    """Return worst cases of few steps, the runs of all cells, and why a cell has none."""
+    from pfbench.receipts.content import worst_cases
+    from pfbench.receipts.runs import cells, tried
+    from pfbench.runs.engines.workers import Task
+
+    bounds = [one for one in claims if one.kind == "bound"]
+    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
+    tasks = [Task(worst_cases, (one,), _WORST_LIMIT) for one in bounds]
+    tasks += [Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)]
+    if not work.quiet:
+        printing.note(f"worst cases and runs: {len(tasks)} tasks")
+    ended: list[Any] = [None] * len(tasks)
+    for one in work.engine.do(tasks):
+        ended[one.index] = one.value if one.status == "done" else f"{one.status}: {one.reason}"
+    worst = [
+        row
+        for claim, of in zip(bounds, ended, strict=False)
+        for row in ([{"claim": claim.name, "why": of}] if isinstance(of, str) else of)
+    ]
+    made = list(zip(every, ended[len(bounds) :], strict=True))
+    rows = [row for _, of in made if not isinstance(of, str) for row in of]
+    return worst, rows, {cell.name: of for (cell, _), of in made if isinstance(of, str)}
 
 
 def unseen(examined: "Sequence[Finding]") -> "Iterator[str]":
@@ -237,8 +245,9 @@ def _checked(
     archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
+    from pfbench.kernels.libraries import kernels_of
     from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How, kernels_of
+    from pfbench.receipts.again import How
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
@@ -264,7 +273,9 @@ def _checked(
                 rows, pages = _read(archive)
                 found = checking.check(about, rows, how)
             else:
-                found, pages = compared.check(content.folder, about, how, _suite(about["suite"]))
+                found, pages = compared.check(
+                    content.folder, about, how, shipped_suite(about["suite"])
+                )
         for name, state in content.other_data().items():
             found.unreached.append(f"the data set {name} is {state}")
     for name, text in pages.items():
@@ -296,7 +307,7 @@ def _read(archive: "Archive") -> "tuple[list[Row], Mapping[str, str]]":
         ) from error
 
 
-def _suite(name: str) -> "Suite | None":
+def shipped_suite(name: str) -> "Suite | None":
     """Return pfbench's suite of this name, if its runs are shipped."""
     from pfbench.cli.catalogue import suites
     from pfbench.cli.compare import shipped_with

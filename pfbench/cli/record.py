@@ -12,11 +12,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.options import argument, flag, option
+from pfbench.cli.receipt import shipped_suite
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pfbench.receipts.confined import Confinement
 
 app = typer.Typer(
@@ -98,25 +97,20 @@ def page(
     suites: bool = flag("Show the methods of pfbench's own suites, too.", "--suites"),
 ) -> None:
     """Write the site of a record: a board of theorems, and the page of each receipt."""
+    from pfbench.cli import catalogue
     from pfbench.receipts.board import Known
     from pfbench.receipts.board import page as written
     from pfbench.receipts.record import Record
-
-    record = Record.open(folder)
-    known = [Known(*one) for one in _suites()] if suites else []
-    show(f"wrote {output / 'index.html'}: {written(record, output, known)} receipts")
-
-
-def _suites() -> "Iterator[tuple[str, str, list[tuple[str, str]]]]":
-    """Yield each suite whose runs are shipped: its name, its text, and how its methods stand."""
-    from pfbench.cli.catalogue import suites
-    from pfbench.cli.compare import shipped_with
     from pfbench.receipts.standings import standings
     from pfbench.runs.planning.spec import read_spec
 
-    for name, path in suites().items():
-        if shipped := shipped_with(path):
-            yield name, path.read_text("utf-8"), list(standings(read_spec(path), shipped))
+    record = Record.open(folder)
+    known = [
+        Known(name, one.text, list(standings(read_spec(path), one.shipped)))
+        for name, path in (catalogue.suites().items() if suites else ())
+        if (one := shipped_suite(name))
+    ]
+    show(f"wrote {output / 'index.html'}: {written(record, output, known)} receipts")
 
 
 def _checked(

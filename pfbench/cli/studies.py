@@ -1,7 +1,5 @@
 """The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pfbench.base.errors import InputError
@@ -9,14 +7,8 @@ from pfbench.cli import options
 from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
-from pfbench.cli.verify import (
-    announce,
-    explain_named,
-    in_full,
-    list_worst_cases,
-    verify_worst_cases,
-)
-from pfbench.cli.work import Work, begun
+from pfbench.cli.verify import explain_named, list_worst_cases, named, verify_worst_cases
+from pfbench.cli.work import begun
 
 _FULL = flag("All claims, with full effort.", "--full")
 _SEED = option("N", "Seed of every random stream.", default=0)
@@ -52,7 +44,8 @@ def faults(
     if late is not None:
         integer("--late", late, least=0)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
-    with _begun(claims, full, seed, store, jobs, scheduler, table, as_json) as work:
+    names, seeds = named(claims, as_json), range(seed, seed + 1)
+    with begun(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         find_faults(work, algorithm, 0 if planted else most, late or 0)
 
 
@@ -75,7 +68,8 @@ def power(
 
     if longest is not None:
         real("--longest", longest, above=0)
-    with _begun(claims, full, seed, store, jobs, scheduler, table, as_json) as work:
+    names, seeds = named(claims, as_json), range(seed, seed + 1)
+    with begun(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         measure_power(work, longest)
 
 
@@ -99,7 +93,8 @@ def worst_case(
     if listing:
         list_worst_cases(claims or [], "quick")
         return
-    with _begun(claims, False, seed, store, jobs, scheduler, table, as_json) as work:
+    names, seeds = named(claims, as_json), range(seed, seed + 1)
+    with begun(names, False, seeds, store, jobs, scheduler, table, as_json) as work:
         verify_worst_cases(work, within or "")
 
 
@@ -109,20 +104,3 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
     As `verify --explain`.
     """
     explain_named(name)
-
-
-def _begun(
-    claims: Sequence[str] | None,
-    full: bool,
-    seed: int,
-    store: Path,
-    jobs: int | None,
-    scheduler: str | None,
-    table: Path | None,
-    as_json: Path | None,
-) -> AbstractContextManager[Work]:
-    """Return the work on claims that are named, their files announced."""
-    options.check_place(jobs, scheduler)
-    names = [in_full(name) for name in claims or ()]
-    announce(names, as_json)
-    return begun(names, full, range(seed, seed + 1), store, jobs, scheduler, table, as_json)

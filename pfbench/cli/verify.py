@@ -30,7 +30,7 @@ from pfbench.cli.worst import show_worst_cases
 if TYPE_CHECKING:
     from pfbench.claims.harder import Hardest
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding, Verification
+    from pfbench.verification.outcomes import Finding, Verification
     from pfbench.verification.verdict import Verdict
 
 _COLOURS = {
@@ -120,7 +120,6 @@ def verify(
         raise InputError("--harder goes with claims alone: leave the other option out.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
-    claims = [in_full(name) for name in claims or ()]
     integer("--repeat", repeat, least=1)
     if at_seed is not None:
         integer("--at-seed", at_seed, least=0)
@@ -130,21 +129,21 @@ def verify(
         integer("--late", late, least=0)
     if longest is not None:
         real("--longest", longest, above=0)
-    announce(claims, as_json)
+    names = named(claims, as_json)
     if explain is not None:
         explain_named(explain)
         return
     if listing:
         effort = "full" if full else "quick"
         if worst_case:
-            list_worst_cases(claims, effort)
+            list_worst_cases(names, effort)
         else:
-            show(_listed(selected(claims, effort), effort, () if claims else ERRATA))
+            show(_listed(selected(names, effort), effort, () if names else ERRATA))
         return
     if receipt is not None:
-        check_receipt(claims, receipt)
+        check_receipt(names, receipt)
     seeds = range(seed, seed + repeat)
-    with begun(claims, full, seeds, store, jobs, scheduler, table, as_json) as work:
+    with begun(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         if receipt is not None:
             make_receipt(work, receipt, faults, longest)
         elif mutants:
@@ -162,8 +161,19 @@ def verify(
             _verify(work, algorithm, at_seed, harder)
 
 
-def in_full(name: str) -> str:
-    """Return MODULE:NAME for a claim that is a plug-in; any other name as it is."""
+def named(claims: Sequence[str] | None, target: Path | None) -> list[str]:
+    """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
+
+    Unless JSON alone is printed.
+    """
+    names = [_in_full(name) for name in claims or ()]
+    for name in dict.fromkeys(filter(is_own, names)):
+        if target != printing.STANDARD_OUTPUT:
+            printing.note(f"importing {name}")
+    return names
+
+
+def _in_full(name: str) -> str:
     from pfbench.base.plugins import plugin
     from pfbench.claims.catalogue import CLAIMS, claims_about
 
@@ -171,19 +181,11 @@ def in_full(name: str) -> str:
     return name if found is None else found.place
 
 
-def announce(names: Sequence[str], target: Path | None) -> None:
-    """Print whose files are imported, unless JSON alone is printed."""
-    for name in dict.fromkeys(filter(is_own, names)):
-        if target != printing.STANDARD_OUTPUT:
-            printing.note(f"importing {name}")
-
-
 def explain_named(name: str) -> None:
     """Say all of a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    name = in_full(name)
-    announce([name], None)
+    (name,) = named([name], None)
     explain_one(ERRATA[name] if name in ERRATA else claim(name))
 
 

@@ -86,6 +86,7 @@ def begun(
 
     An error of the store after something was made is told in one sentence.
     """
+    options.check_place(jobs, scheduler)
     for name, path in (("--json", target), ("--table", table)):
         if path is not None and path != printing.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)

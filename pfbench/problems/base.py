@@ -18,7 +18,6 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.passing import PassedOn
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
@@ -275,32 +274,6 @@ class FiniteSum(ABC):
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
-
-
-class Around(FiniteSum):
-    """Another problem, `inner`, but for what a subclass says."""
-
-    inner: FiniteSum
-    n = PassedOn[int]("inner")
-    set = PassedOn[FeasibleSet]("inner")
-    shape = PassedOn[tuple[int, ...]]("inner")
-    properties = PassedOn[frozenset[str]]("inner")
-    best_known = PassedOn[tuple[float, str] | None]("inner")
-    start = PassedOn[Callable[[], Any]]("inner")
-    measures = PassedOn[Callable[[], Mapping[str, Measure]]]("inner")
-    component_smoothness = PassedOn[Callable[[], Floats]]("inner")
-
-    def constants(self, start: Any) -> Constants:
-        """See `FiniteSum.constants`."""
-        return self.inner.constants(start)
-
-    def value(self, x: Any) -> float:
-        """Return f(x)."""
-        return self.inner.value(x)
-
-    def gradient(self, x: Any) -> Gradient:
-        """Return the gradient at x."""
-        return self.inner.gradient(x)
 
 
 def point_of(x: Any, shape: tuple[int, ...]) -> Floats:

@@ -14,6 +14,7 @@ from pfbench.base.parameters import parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
 from pfbench.problems.array_libraries import array_library
+from pfbench.problems.array_losses import Dense
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.data.catalogue import DATA_SETS
@@ -24,7 +25,7 @@ from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
-from pfbench.problems.on_arrays import Dense, OnArrays
+from pfbench.problems.on_arrays import OnArrays
 from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm

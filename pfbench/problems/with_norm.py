@@ -9,7 +9,8 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Measure
-from pfbench.problems.base import Around, FiniteSum, digest_of
+from pfbench.problems.around import Around
+from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.normed import OF_NORMS, lacking_norms, of_norm
 from pfbench.sets.norms import NormBall
 

@@ -3,13 +3,10 @@
 import inspect
 import math
 import multiprocessing
-import os
 import random
-import re
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -37,10 +34,6 @@ AT_ONCE = 5
 
 STEPS = 20
 """Steps of a run that is made with its method in a process of its own."""
-
-
-_CHOICE = "OPENBLAS_CORETYPE"
-_KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 
 
 @dataclass
@@ -137,41 +130,6 @@ class How:
     def mixed(self, what: Sequence[Any], most: int = 10**9) -> list[Any]:
         """Return all of it, or so many, in an order that is drawn."""
         return self.rng.sample(what, min(most, len(what)))
-
-
-@contextmanager
-def kernels_of(there: str, here: str) -> Iterator[str]:
-    """Let processes that are started inside take the kernels of OpenBLAS that an author had.
-
-    Rounding grows in a run that is not stable: by other kernels a measure can come out otherwise by
-    more than `TOLERANCE`.
-
-    Parameters
-    ----------
-    there, here
-        What his environment says of BLAS, and ours.
-
-    Yields
-    ------
-    str
-        The kernels; empty if they are not taken: both have the same, they are not OpenBLAS's of one
-        name, this processor cannot compute with them, or they are chosen already.
-    """
-    named = set(_KERNELS.findall(there)) if there != here and _CHOICE not in os.environ else set()
-    chosen = {_CHOICE: named.pop()} if len(named) == 1 else {}
-    trial = [
-        sys.executable,
-        "-c",
-        "import numpy, scipy.linalg as s; s.qr(numpy.eye(99) @ numpy.eye(99))",
-    ]
-    if chosen and subprocess.run(trial, env=os.environ | chosen, capture_output=True).returncode:
-        chosen = {}
-    os.environ.update(chosen)
-    try:
-        yield chosen.get(_CHOICE, "")
-    finally:
-        for name in chosen:
-            del os.environ[name]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pfbench.base.files import storing, whole
 from pfbench.receipts.comparison import COMPARISON
 from pfbench.receipts.content import BADGE, MARKDOWN, PAGE, RECEIPT, RUNS
 from pfbench.receipts.markup import document, safe, table
-from pfbench.receipts.page import means, share, shown, summary
+from pfbench.receipts.page import means, share, shown, summary, units
 from pfbench.receipts.record import CHECK, FILE, LINK, Record
 from pfbench.receipts.runs import read
 from pfbench.runs.storage.archive import SPEC, Archive, opened
@@ -28,6 +28,7 @@ TEXT = "receipt.txt"
 _STYLE = """
 body { max-width: 90rem } p { max-width: 46rem }
 td, th { min-width: 4rem; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
+:is(td, th):first-child { position: sticky; left: 0; background: #fff }
 """
 _WORST = ("worst by runs", "by semidefinite program", "by a resisting oracle")
 _BY_CLASS = ("class of problems", "upper bound", "lower bound", *_WORST, "formal proof")
@@ -245,12 +246,12 @@ def _cells(one: Line) -> Sequence[str]:
     return (
         _link(one, one.claim["name"]),
         safe(one.claim["statement"]),
-        safe(", ".join([one.claim["method"], *one.claim["assumptions"]])),
+        safe(", ".join(filter(None, [one.claim["method"], *one.claim["assumptions"]]))),
         safe(one.verdict),
         _number(one.by_runs, one),
         _number(one.by_program, one),
         _number(one.by_oracle, one),
-        {True: "✓", False: "✗", None: ""}[one.claim["homogeneous"]],
+        safe(units(one.claim)),
         safe(one.faults),
         _proof(one),
         safe(one.checked),

@@ -167,9 +167,13 @@ def _claim(pair: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]
     text = _number(ratio) if ratio is not None else verdict["reason"].rstrip(".")
     if None not in limits:
         text += f" [{_number(limits[0])}, {_number(limits[1])}]"
+    return claim["name"], claim["statement"], verdict["verdict"], text, units(claim)
+
+
+def units(claim: Mapping[str, Any]) -> str:
+    """Return whether a claim keeps its units, and why it need not."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
-    units = f"{words} {claim['normalised']}".strip()
-    return claim["name"], claim["statement"], verdict["verdict"], text, units
+    return f"{words} {claim['normalised']}".strip()
 
 
 def _constants(claims: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

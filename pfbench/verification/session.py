@@ -2,17 +2,15 @@
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
-from pfbench.base.notebook import html_table
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.questions import Question, answered
-from pfbench.runs.storage.kinds import VERDICTS
 from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
@@ -21,9 +19,8 @@ from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
 from pfbench.verification.laws.at_size import same_at_size
 from pfbench.verification.laws.method import Setting
-from pfbench.verification.statistics import MOST_TESTS
+from pfbench.verification.outcomes import Caught, Finding, Verification
 from pfbench.verification.subject import Subject
-from pfbench.verification.summaries import in_words, main_numbers
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, plain
 
@@ -53,109 +50,6 @@ Outcome = TypeVar("Outcome")
 
 Progress = Callable[[Any, bool], object]
 """Is told each outcome as it comes, and whether it was made now (not found in the store)."""
-
-
-# --- outcomes -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The verdicts of a verification."""
-
-    rows: Sequence[Verdict] = field(default_factory=tuple)
-
-    @property
-    def summary(self) -> dict[str, int]:
-        """How many rows have each verdict."""
-        return {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in VERDICTS}
-
-    @property
-    def tests(self) -> int:
-        """How many tests, in which chance enters, share the level; `MOST_TESTS` may."""
-        return sum(int(row.measured.get("tests", 0)) for row in self.rows)
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing was violated, failed or lost, and the level is kept."""
-        return not any(row.wrong for row in self.rows) and self.tests <= MOST_TESTS
-
-    def _repr_html_(self) -> str:
-        """Return the verdicts as Jupyter shows them."""
-        rows = [
-            (row.claim.name, row.verdict, row.reason, main_numbers(row.measured), row.repetitions)
-            for row in self.rows
-        ]
-        names = ("claim", "verdict", "why", "measured", "runs")
-        return html_table(names, rows, in_words(self.summary))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the verification as ``pfbench verify --json`` writes it (schema 1)."""
-        return {
-            "schema": 1,
-            "results": [row.as_json() for row in self.rows],
-            "summary": self.summary,
-        }
-
-
-@dataclass(frozen=True)
-class Caught:
-    """A mutant with the verdicts on it of the claims that must catch it, in their order."""
-
-    mutant: Mutant
-    verdicts: Sequence[Verdict]
-
-    @property
-    def by(self) -> tuple[Verdict, ...]:
-        """The verdicts that notice it; a lost check notices nothing."""
-        return tuple(one for one in self.verdicts if one.catches)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as ``pfbench verify --mutants --json`` writes it."""
-        return {
-            "mutant": self.mutant.name,
-            "about": self.mutant.about,
-            "expected_claims": [claim.name for claim in self.mutant.expected],
-            "caught_by": [one.claim.name for one in self.by],
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """An erratum with its evidence.
-
-    Attributes
-    ----------
-    erratum
-        The erratum.
-    evidence
-        What was measured, by name.
-    shown
-        Whether the evidence shows the erratum: as printed it fails, as corrected it holds, and
-        its ruling is that of the readings that were tried.
-    readings
-        Whether each other reading makes the printed form right, by name.
-    lost
-        Why the examination did not come to its end; empty if it did.
-    """
-
-    erratum: Erratum
-    evidence: Mapping[str, float]
-    shown: bool
-    readings: Mapping[str, bool] = field(default_factory=dict)
-    lost: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as ``pfbench verify --json`` writes it."""
-        lost = {"lost": self.lost} if self.lost else {}
-        return {
-            "erratum": self.erratum.name,
-            "claim": self.erratum.claim.name if self.erratum.claim else "",
-            "ruling": self.erratum.ruling,
-            "as_printed": self.erratum.as_printed,
-            "corrected": self.erratum.corrected,
-            "evidence": {**plain(self.evidence), "shown": bool(self.shown), **lost},
-            "readings": {name: bool(right) for name, right in self.readings.items()},
-        }
 
 
 # --- in this process ------------------------------------------------------------------------------

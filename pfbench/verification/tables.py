@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.visible import visible
+from pfbench.verification.outcomes import Finding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.scaled_schedules import Homogeneity
 from pfbench.verification.scales import CRITERIA
-from pfbench.verification.session import Finding, Verification
 from pfbench.verification.summaries import in_words, main_numbers, with_interval
 from pfbench.verification.verdict import Verdict
 

@@ -1,5 +1,8 @@
 """What holds of every claim, mutant and erratum, whatever its paper."""
 
+import builtins
+import dis
+import inspect
 import json
 import pickle
 import re
@@ -8,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from judging import pairs
+from judging import assert_complete, pairs
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
@@ -28,7 +31,7 @@ from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
 from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
-from pfbench.verification.session import Verification
+from pfbench.verification.outcomes import Verification
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
@@ -39,6 +42,9 @@ PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper.mutants)]
 FIRST = {claim.name: (mutant, claim) for mutant, claim in reversed(PAIRS)}
 # Methods that go nowhere spend their whole budget.
 LONG = {"lacoste2016-rate"}
+
+WHOLE = ("pethick2025", "polytopes", "relatives", "kim2026", "halbey2026")
+"""Papers of which every fault is held to every claim here; of others their own tests say which."""
 
 
 def name(one):
@@ -109,12 +115,34 @@ def test_every_paper_has_faults_that_name_its_claims():
 
 
 @pytest.mark.parametrize(
-    "subject", [m.subject for m in MUTANTS.values() if isinstance(m.subject, Edited)]
+    "mutant", [one for one in MUTANTS.values() if isinstance(one.subject, Edited)], ids=name
 )
-def test_an_edit_stands_in_the_source_and_another_method_comes_of_it(subject):
-    found = subject.tested()
-    assert found is not subject.algorithm
-    assert found.name == subject.algorithm.name
+def test_an_edit_stands_in_the_source_and_every_name_in_it_is_known(mutant):
+    """Else it would be caught by a NameError, whatever the claim sees."""
+    within, found = mutant.subject.within, mutant.subject.tested()
+    assert found.name == mutant.subject.algorithm.name
+    spaces = [f.__globals__ for kind in found.__mro__ for f in functions_of(kind)]
+    first = within.__qualname__.partition(".")[0]
+    changed = {id(space[first]): space[first] for space in spaces if first in space}
+    changed.pop(id(getattr(sys.modules[within.__module__], first)), None)
+    (edited,) = changed.values()
+    for function in functions_of(edited):
+        for code in codes_of(function.__code__):
+            asked = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+            assert asked <= {*function.__globals__, *vars(builtins)}
+
+
+def functions_of(kind):
+    """The functions of a class, or a function itself."""
+    held = vars(kind).values() if inspect.isclass(kind) else (kind,)
+    plain = (getattr(one, "fget", None) or getattr(one, "__func__", one) for one in held)
+    return [one for one in plain if inspect.isfunction(one)]
+
+
+def codes_of(code):
+    """The code of a function, and of those within it."""
+    inner = (one for one in code.co_consts if inspect.iscode(one))
+    return [code, *(found for one in inner for found in codes_of(one))]
 
 
 def test_no_text_cites_what_is_not_in_the_repository():
@@ -204,6 +232,19 @@ def test_no_more_tests_share_the_level_than_it_is_split_for(judgements):
     assert (one.tests, one.clean) == (made, True)
     assert many.tests > statistics.MOST_TESTS
     assert not many.clean
+
+
+@pytest.mark.parametrize("paper", WHOLE)
+def test_all_that_a_paper_holds_can_be_used_anywhere(paper):
+    assert_complete(PAPERS[paper])
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize(
+    ("mutant", "told"), pairs([one for key in WHOLE for one in PAPERS[key].mutants]), ids=name
+)
+def test_a_fault_is_caught_by_each_claim_that_must(mutant, told, judgements):
+    judgements.assert_caught(mutant, told)
 
 
 @pytest.mark.claims

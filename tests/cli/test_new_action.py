@@ -70,7 +70,13 @@ def repository(pfbench, folder):
 def test_a_repository_names_its_theorem_everywhere(repository):
     names = {str(path.relative_to(repository)) for path in repository.rglob("*") if path.is_file()}
     assert names == {
-        *("README.md", "my_rate.py", "test_my_rate.py", ".github/workflows/verify.yml"),
+        *(
+            "README.md",
+            ".gitignore",
+            "my_rate.py",
+            "test_my_rate.py",
+            ".github/workflows/verify.yml",
+        ),
         *("my_rate_action/action.yml", "my_rate_action/verify.sh"),
     }
     for name in names:

@@ -19,7 +19,7 @@ from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
-from pfbench.verification.session import Caught
+from pfbench.verification.outcomes import Caught
 from pfbench.verification.statistics import Decision
 from pfbench.verification.verdict import Verdict
 from pfbench.verification.worst_case import estimation

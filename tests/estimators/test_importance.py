@@ -11,7 +11,7 @@ from pfbench.estimators import SPIDERG
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.draws import branches
-from pfbench.verification.laws.at_size import evened
+from pfbench.verification.laws.along import evened
 from pfbench.verification.laws.indices import suspected
 
 B = 2

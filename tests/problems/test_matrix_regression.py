@@ -312,7 +312,7 @@ def test_constants_of_data_too_large_for_a_dense_factorisation(name, monkeypatch
 @EACH
 def test_every_stated_constant_says_where_it_comes_from(problem):
     constants = problem.constants(problem.start())
-    names = {"n", "D", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta", "M", "ell"}
+    names = {"n", "D", "L_f", "L_ms", "L_max", "L_mean", "L2_ms", "sigma2", "delta", "M", "ell"}
     names |= {"sigma_hat"} if math.isfinite(constants.sigma_hat) else set()
     assert {name for name, words in constants.derivations.items() if words} == names
 

@@ -11,7 +11,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.problems.array_libraries import ArrayOperator, array_library
-from pfbench.problems.on_arrays import SigmoidLoss
+from pfbench.problems.array_losses import SigmoidLoss
 from pfbench.sets.lanczos import leading_triple
 
 STRICT = "array-api-strict"

@@ -1,12 +1,6 @@
 """A fault counts as found again by the rule by which it was found."""
 
-import os
-import subprocess
-import sys
-
-import pytest
-
-from pfbench.receipts import again, redone
+from pfbench.receipts import redone
 
 THEOREM = """
 from pfbench.algorithms import ALGORITHMS
@@ -44,41 +38,3 @@ def test_a_fault_by_which_the_method_raises_is_found(tmp_path, monkeypatch):
         for fault in ("raises", "idle")
     }
     assert found == {"raises": True, "idle": False}
-
-
-HASWELL, ZEN = "openblas 0.3.30 Haswell, openblas 0.3.31.188.0 Haswell", "openblas 0.3.30 Zen"
-SHOW = "import os; print(os.environ.get('OPENBLAS_CORETYPE'))"
-
-
-@pytest.mark.parametrize(
-    ("there", "here", "works", "taken"),
-    [
-        (HASWELL, ZEN, 0, "Haswell"),
-        (HASWELL, HASWELL, 0, ""),
-        (HASWELL, ZEN, -4, ""),  # this processor has not what they need
-        ("openblas 0.3.30 Haswell, openblas 0.3.31 Zen", ZEN, 0, ""),
-        ("mkl 2025", ZEN, 0, ""),
-        ("openblas 0.3.30 $(reboot)", ZEN, 0, ""),
-    ],
-)
-def test_the_authors_kernels_are_taken_where_they_can_be(monkeypatch, there, here, works, taken):
-    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
-    run, tried = subprocess.run, []
-
-    def trial(command, **options):
-        tried.append(options["env"]["OPENBLAS_CORETYPE"])
-        return subprocess.CompletedProcess(command, works)
-
-    monkeypatch.setattr(again.subprocess, "run", trial)
-    with again.kernels_of(there, here) as kernels:
-        inside = run([sys.executable, "-c", SHOW], capture_output=True, text=True).stdout.strip()
-    assert (kernels, inside) == (taken, taken or "None")
-    assert tried == ["Haswell"] * (bool(taken) or works != 0)
-    assert "OPENBLAS_CORETYPE" not in os.environ
-
-
-def test_kernels_that_the_checker_chose_are_left(monkeypatch):
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
-    with again.kernels_of(HASWELL, "openblas 0.3.30 Nehalem") as kernels:
-        assert kernels == ""
-    assert os.environ["OPENBLAS_CORETYPE"] == "Nehalem"

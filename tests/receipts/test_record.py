@@ -15,7 +15,7 @@ from pfbench.receipts.board import Known, Line, _by_class, page
 from pfbench.receipts.record import CHECK, FILE, Record
 from pfbench.receipts.standings import standings
 from pfbench.runs.planning.spec import read_spec
-from pfbench.verification.session import Finding
+from pfbench.verification.outcomes import Finding
 
 
 @pytest.fixture
@@ -72,6 +72,8 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
 
     def with_errata(about):
         about["errata"] += [erratum("of-one", True), erratum("of-two", False)]
+        about["claims"][0] |= {"homogeneous": False, "normalised": "L is 1 <here>"}
+        about["claims"][0] |= {"method": "", "assumptions": ["f convex"]}
 
     path = forged(receipt, tmp_path / "errata.zip", about=with_errata)
     record.add(path, record.place("lazy", "0" * 64), KEPT, "")
@@ -80,6 +82,8 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
     board = (tmp_path / "out" / "index.html").read_text()
     assert "of-one" in board
     assert "of-two" not in board
+    assert "<td>✗ L is 1 &lt;here&gt;</td>" in board
+    assert "<td>f convex</td>" in board
     assert "a &lt;= 2 b" in board
     assert f"Suite small, version {hashlib.sha256(b'seeds = 1').hexdigest()[:12]}" in board
     assert "<td>&lt;i&gt;m&lt;/i&gt;</td><td>first on 1 of 2</td>" in board

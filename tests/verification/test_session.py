@@ -14,7 +14,8 @@ from pfbench.claims.catalogue import CLAIMS, claim, selected, verify
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
-from pfbench.verification.session import Verification, judge, time_limit
+from pfbench.verification.outcomes import Verification
+from pfbench.verification.session import judge, time_limit
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 

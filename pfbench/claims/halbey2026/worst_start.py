@@ -11,16 +11,12 @@ floats lose the run after some forty steps, and no search over starts finds it. 
 run in decimals, many digits more than it loses.
 """
 
-from collections.abc import Iterator
 from decimal import Decimal, localcontext
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked, Point, State
-from pfbench.points import combine
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Evidence, Floats, Mutant, instance
 from pfbench.verification.instruments.indefinite import Indefinite
@@ -176,34 +172,21 @@ CLAIMS = (WORST,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class HalfWay(FrankWolfe):
-    """Goes half the way of an exact line search."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `FrankWolfe.run`, with half of its step."""
-        for _ in range(self.iterations or 0):
-            g = ask.gradient(x)
-            v: Any = ask.lo(g)
-            gap = float(g @ (x - v))
-            gamma = self._line_search(ask, x, v, gap) / 2.0
-            at, x = x, combine(x, v, gamma)
-            yield State(x, at, g)
-
-
-class QuarterOfTheGradient(FrankWolfe):
-    """Moves along the gradient, and asks LO for nothing."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Take gradient steps of length 1/4."""
-        for _ in range(self.iterations or 0):
-            g = ask.gradient(x)
-            ask.lo(g)
-            at, x = x, x - 0.25 * g
-            yield State(x, at, g)
-
-
 MUTANTS = (
-    Mutant.of("worst-start-half-way", HalfWay, WORST),
-    Mutant.of("worst-start-quarter-of-the-gradient", QuarterOfTheGradient, WORST),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "worst-start-half-way",
+        "Goes half the way of an exact line search.",
+        {"self._line_search(ask, x, v, gap)": "self._line_search(ask, x, v, gap) / 2.0"},
+        WORST,
+    ),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "worst-start-quarter-of-the-gradient",
+        "Moves along the gradient by 1/4, whatever LO answers.",
+        {"x, combine(x, v, gamma)": "x, x - 0.25 * gradient"},
+        WORST,
+    ),
 )

@@ -1,13 +1,10 @@
 """Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked, Point, State
-from pfbench.points import combine
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
 from pfbench.verification.stating.bound import bound
@@ -74,16 +71,13 @@ PRIMAL = Claim(
 
 CLAIMS = (PRIMAL,)
 
-
-class HalfStep(FrankWolfe):
-    """Takes 1/(t+2), half the step."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `FrankWolfe.run` with the open-loop step, halved."""
-        for t in range(self.iterations or 0):
-            g = ask.gradient(x)
-            at, x = x, combine(x, ask.lo(g), 1.0 / (t + 2.0))
-            yield State(x, at, g)
-
-
-MUTANTS = (Mutant.of("frank-wolfe-half-step", HalfStep, PRIMAL),)
+MUTANTS = (
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-half-step",
+        "Takes 1/(t+2), half the step.",
+        {"gamma = l / (t + l)": "gamma = 0.5 * l / (t + l)"},
+        PRIMAL,
+    ),
+)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.stating import ONE_ON_OCTAHEDRON, claims_of, sized
+from pfbench.claims.methods.stating import OCTAHEDRON, ONE_ON_OCTAHEDRON, claims_of, sized
 from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves, on_box, on_octahedron
 from pfbench.verification.laws import Formed, Method, Place, Told, setting
@@ -27,7 +27,6 @@ Rule = Callable[[Weights, Floats, Floats, Floats], Turn]
 Search = Callable[[bytes, float], tuple[tuple[float, ...], float]]
 """Line search along a direction, given by its bytes, up to the longest step."""
 
-OCTAHEDRON = instance(on_octahedron)
 BOX = instance(on_box)
 SEVEN_ON_OCTAHEDRON = instance(on_octahedron, n=7)
 

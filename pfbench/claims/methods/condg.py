@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 from pfbench.claims.methods.stating import CONSTANTS, SMALLEST
-from pfbench.verification import Floats, instance
+from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
-from pfbench.verification.instruments.waves import on_octahedron
 from pfbench.verification.laws import Formed, Place, Wanted
-
-OCTAHEDRON = instance(on_octahedron)
 
 WANTED = (
     *(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
@@ -19,7 +16,12 @@ Printed = dict[str, float | None]
 
 
 def decided(
-    formed: Formed, x: Floats, calls: Sequence[Inner], made: int, whole: bool = True
+    formed: Formed,
+    x: Floats,
+    calls: Sequence[Inner],
+    made: int,
+    whole: bool = True,
+    printed: bool = True,
 ) -> Place:
     """Return the place of a step that condg decides.
 
@@ -33,6 +35,8 @@ def decided(
         The linear minimisations that the step made.
     whole
         Whether all its calls are known.
+    printed
+        Whether the source prints each step of condg; if not, any Frank-Wolfe may be meant.
     """
     needed = [one.calls for one in calls]
     ratios = [one.gap for one in calls]
@@ -40,4 +44,5 @@ def decided(
         ratios.append(made / sum(one.most for one in calls))
     known = whole and None not in needed
     total = sum(number or 0 for number in needed) if known else None
-    return Place(formed=formed, x=x, ratios=tuple(ratios), minimisations=total)
+    strays = printed and any(one.strays for one in calls)
+    return Place(formed=formed, x=x, ratios=tuple(ratios), minimisations=total, strays=strays)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.verification import instance
-from pfbench.verification.instruments.waves import with_penalty
+from pfbench.verification.instruments.waves import on_ball, on_octahedron, with_penalty
 from pfbench.verification.laws import Method, Setting
 
 SMALL = (1, 2, 255, 256, 257)
@@ -21,6 +21,12 @@ LARGE = (65_535, 65_536, 65_537)
 
 MANY = 200_003
 """Where two thirds of the indices need one: draws tell whether they have it."""
+
+WIDE = 1026
+"""Variables, where a coordinate needs more than a byte."""
+
+LARGE_BATCH = 1009
+"""A batch of which somebody may ask in parts, among `2 * LARGE_BATCH` components."""
 
 HUGE = (1e100, 1e-100)
 """Factors of f, and of what grows with it."""
@@ -68,6 +74,10 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
     given, n = first.parameters, int(first.problem().n)
     for many in SMALL:
         yield _of_size(first, many)
+    yield Setting(instance(first.problem, d=WIDE).called(f"d={WIDE}"), given)
+    if "batch" in given:
+        one = _of_size(first, 2 * LARGE_BATCH)
+        yield Setting(one.problem, {**one.parameters, "batch": LARGE_BATCH, "iterations": 6})
     normed = first.problem().norm is not None  # whose map of 0 is any point of the ball
     for title, changed in _OF_PROBLEMS.items():
         if not (normed and title == "flat"):
@@ -77,6 +87,10 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
         fitting = all(isinstance(given.get(name), int | float) for name in changes)
         if fitting and not (method.length and "period" in changes):  # there it is the horizon
             yield Setting(first.problem.called(title), {**given, **changes})
+    if first.problem.build is on_ball and isinstance(given.get("step"), float):
+        # Steps end at a corner, and the next one may, too: then the method stands still.
+        corners = replace(first.problem, build=on_octahedron).called("corners")
+        yield Setting(corners, {**given, "step": 1.0})
     # A tolerance of 1/N is below what rounding leaves of a gap of 1e100: one that is given grows.
     tolerant = [one for one in method.followed if one.parameters.get("tolerance")]
     if first.problem.build is not with_penalty:

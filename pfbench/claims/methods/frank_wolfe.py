@@ -13,6 +13,7 @@ from pfbench.claims.methods.segments import searched
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
+    OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     SMALLEST,
@@ -137,7 +138,9 @@ FRANK_WOLFE = Method(
     enumerated=(setting(BALL, step="open-loop", iterations=4),),
     followed=tuple(setting(BALL, iterations=8, **rule) for rule in RULES),
     sized=(
-        *(sized(BALL, iterations=2000, **rule) for rule in RULES[:3]),
+        sized(BALL, iterations=2000, **RULES[0]),
+        # On a polytope: where the ball curves LO comes so near that no weight of it shows.
+        *(sized(OCTAHEDRON, iterations=2000, **rule) for rule in RULES[1:3]),
         sized(BALL, iterations=500, step="line-search"),
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
         *(sized(BALL, iterations=1000, **rule) for rule in RULES[-3:]),

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Printed, decided
+from pfbench.claims.methods.condg import WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
+    FEW_ON_BALL,
+    OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
@@ -152,6 +154,10 @@ SPIDER = Method(
     sized=(
         sized(OCTAHEDRON, **AT_SIZE, batch=32, period=67, iterations=2000),
         sized(OCTAHEDRON, **AT_SIZE, **BY_SMOOTHNESS, batch=32, period=67, iterations=500),
+        # Along long epochs inner loops have much to do until the end.
+        setting(
+            FEW_ON_BALL, smoothness=200.0, tolerance=0.01, batch=1, period=400, iterations=1300
+        ),
     ),
     counted=(
         setting(SEVEN_ON_BALL, **SPIDER_SIZES, batch=3, iterations=10),

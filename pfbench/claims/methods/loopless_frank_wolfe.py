@@ -25,6 +25,7 @@ from pfbench.claims.methods.stating import (
     beside,
     claims_of,
     doubling,
+    few,
     heavy_ball,
     least,
     lsvrg,
@@ -34,7 +35,7 @@ from pfbench.claims.methods.stating import (
     storm,
     zerosarah,
 )
-from pfbench.verification.laws import Wanted
+from pfbench.verification.laws import Wanted, setting
 
 Printed = dict[str, float | None]
 
@@ -249,8 +250,11 @@ METHODS = (
             whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
             output="last",
         ),
-        # Beyond, an epoch asks for most components.
-        sized=tuple(sized(BALL, iterations=400, step=step) for step in (0.3, None)),
+        # Beyond, an epoch asks for most components; of few they are asked quickly.
+        sized=(
+            *(sized(BALL, iterations=400, step=step) for step in (0.3, None)),
+            setting(few(BALL), iterations=1100, step=None),
+        ),
     ),
 )
 

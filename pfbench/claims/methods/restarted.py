@@ -7,13 +7,15 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Printed, decided
+from pfbench.claims.methods.condg import WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
+    OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
     claims_of,
+    few,
     sized,
 )
 from pfbench.verification.instruments.condg import Inner
@@ -28,7 +30,7 @@ def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -
 
     z = (1 - gamma) y + gamma x, x+ = condg(g, x, k/(3L), eta), y+ = (1 - gamma) y + gamma x+, which
     tells x+. eta = 2 L D_t^2/(N k), D_t^2 = 4 delta 2^-t/sigma_hat. STORC's g has its snapshot at
-    y_0.
+    y_0. The source leaves open which Frank-Wolfe comes to a gap of eta.
     """
     N, L = s["period"], s["smoothness"]
     y = problem.start()
@@ -45,7 +47,7 @@ def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -
         tolerance = 8.0 * L * s["delta"] * 0.5**t / (s["curvature"] * N * k)
         after = y + (one.x - y) / gamma
         call = Inner(problem, one.estimate, x, k / (3.0 * L), tolerance, after)
-        yield decided(formed, one.x, [call], one.made)
+        yield decided(formed, one.x, [call], one.made, printed=False)
         x, y = after, one.x
 
 
@@ -105,6 +107,9 @@ CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "
 LONG: dict[str, Any] = {**CGS_SIZES, "period": 250, "restarts": 8, "delta": 500.0}
 """2000 steps, with a delta for which the last tolerances are near 0.01."""
 
+STEEP: dict[str, Any] = {**CGS_SIZES, "period": 20, "restarts": 10, "smoothness": 2e3, "delta": 1.0}
+"""Quadratics for which condg makes thousands of steps."""
+
 CGS = Method(
     name="cgs",
     source="li2019 algorithm 1, theorem 1",
@@ -113,7 +118,7 @@ CGS = Method(
     length=restarted,
     enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
     followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
-    sized=(sized(OCTAHEDRON, **LONG),),
+    sized=(sized(OCTAHEDRON, **LONG), setting(few(BALL), **STEEP)),
     counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
     chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
     schedules=WANTED,
@@ -138,7 +143,7 @@ STORC = Method(
         setting(BALL, **CGS_SIZES, restarts=3, batch=2),
         setting(OCTAHEDRON, **CGS_SIZES, restarts=2, batch=5),
     ),
-    sized=(sized(OCTAHEDRON, **LONG, batch=32),),
+    sized=(sized(OCTAHEDRON, **LONG, batch=32), setting(few(BALL), **STEEP, batch=5)),
     counted=(
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),

@@ -10,10 +10,12 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Printed, decided
+from pfbench.claims.methods.condg import WANTED, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
+    FEW_ON_BALL,
+    OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
@@ -263,6 +265,10 @@ NCGS_VR = Method(
     ),
     sized=(
         sized(OCTAHEDRON, smoothness=1.5, batch=32, period=67, iterations=2000, tolerance=0.03),
+        # Along long epochs inner loops have much to do until the end.
+        setting(
+            FEW_ON_BALL, smoothness=20.0, batch=1, period=400, iterations=1300, tolerance=0.001
+        ),
     ),
     counted=(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),

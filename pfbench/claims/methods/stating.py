@@ -42,7 +42,9 @@ PENALTY = instance(with_penalty)
 SEVEN_ON_BALL = instance(on_ball, n=7)
 SEVEN = instance(on_space, n=7)
 FOUR_ON_BALL = instance(on_ball, n=4)
+FEW_ON_BALL = instance(on_ball, n=300, d=10, rare=30).called("on_ball n=300 d=10")
 ONE_ON_BALL = instance(on_ball, n=1)
+OCTAHEDRON = instance(on_octahedron)
 ONE_ON_OCTAHEDRON = instance(on_octahedron, n=1)
 ONE = instance(on_space, n=1)
 TWO_ON_BALL = instance(on_ball, n=2)
@@ -72,6 +74,14 @@ _SECONDS = {
 
 SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.03})
 """Those of a run at the size of use; some 30 epochs are begun."""
+
+MANY = MappingProxyType(
+    {"iterations": 6000, "batch": 5, "period": 9, "refresh": 0.3, "snapshot": 60}
+)
+"""Those of a long run of few components and variables: hundreds of epochs and of coins are seen."""
+
+LONG = MappingProxyType({"iterations": 1300, "batch": 5, "period": 400})
+"""Epochs of more steps than a byte counts."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
@@ -161,7 +171,7 @@ def at_size(method: Method) -> Method:
 
     Where a reference gradient may be that of a batch, one of 500 is followed, too; where a step or
     a weight may be left to the method, which lets it fade, that form; and where components may be
-    drawn by their L_i, that one for a quarter of the steps.
+    drawn by their L_i, that one for a quarter of the steps. At last come runs of many epochs.
     """
     first = method.followed[0]
     if method.sized or "iterations" not in first.parameters:
@@ -179,9 +189,37 @@ def at_size(method: Method) -> Method:
     if fading:
         found += (sized(first.problem, **{**given, **fading}),)
     if any("sampling" in one.parameters for one in method.followed):
-        few = {"iterations": SIZES["iterations"] // 4, "sampling": "importance"}
-        found += (sized(first.problem, **{**given, **few}),)
-    return replace(method, sized=found)
+        quarter = {"iterations": SIZES["iterations"] // 4, "sampling": "importance"}
+        found += (sized(first.problem, **{**given, **quarter}),)
+    return replace(method, sized=(*found, *many_epochs(method, fading)))
+
+
+def many_epochs(method: Method, fading: Parameters) -> Iterator[Setting]:
+    """Yield settings of few components and many epochs, one for each form; see `MANY`.
+
+    A form is which parameters are given, and what no number says; but that of several runs, each
+    from the start. Some epochs are long, too.
+    """
+    forms = dict[frozenset[tuple[str, Any]], Setting]()
+    for one in method.followed:
+        if "restarts" in one.parameters or "probability" in one.parameters:
+            continue
+        given = one.parameters.items()
+        form = {k: v if k == "option" or isinstance(v, str) else None for k, v in given}
+        forms.setdefault(frozenset(form.items()), one)
+    for one in forms.values():
+        known = {k: v for k, v in MANY.items() if k in one.parameters}
+        yield Setting(few(one.problem), {**one.parameters, **known, **fading})
+    if "period" in method.followed[0].parameters:
+        known = {k: v for k, v in LONG.items() if k in method.followed[0].parameters}
+        yield Setting(few(method.followed[0].problem), {**method.followed[0].parameters, **known})
+
+
+def few(problem: Instance) -> Instance:
+    """Return a problem with few components and variables; a ball has corners, as steps may end."""
+    build = on_octahedron if problem.build is on_ball else problem.build
+    made = replace(instance(problem, n=300, d=10, rare=30), build=build)
+    return made.called(f"{build.__name__} n=300 d=10")
 
 
 def at_length(method: Method) -> Method:
@@ -195,9 +233,9 @@ def at_length(method: Method) -> Method:
         return method
     first = method.sized[0]
     problem = instance(first.problem, n=7, d=8, rare=0)
-    few = problem.called(f"{first.problem.name.split(' ')[0]} n=7 d=8")
+    seven = problem.called(f"{first.problem.name.split(' ')[0]} n=7 d=8")
     batch = {"batch": 3} if "batch" in first.parameters else {}
-    long = (Setting(few, {**first.parameters, **batch, "output": one}) for one in outputs if one)
+    long = (Setting(seven, {**first.parameters, **batch, "output": one}) for one in outputs if one)
     return replace(method, long=tuple(long))
 
 

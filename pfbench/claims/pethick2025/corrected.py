@@ -6,18 +6,10 @@ lemma D.1 of pethick2025 the rest. gamma makes the sum of the first and the thir
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-
-from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.norms import USCGMVR
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
 from pfbench.claims.pethick2025.descent import descended
 from pfbench.claims.pethick2025.instances import signs, spectral, two_points
-from pfbench.estimators import SG
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm
 from pfbench.verification.units import GRADIENT, NUMBER, formula
@@ -82,26 +74,21 @@ CLAIMS = (STORM,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class NoMemory(USCGMVR):
-    """Forgets all but the newest batch."""
-
-    @property
-    def estimator(self) -> SG:  # type: ignore[override]
-        """Plain batches."""
-        return SG(self.batch)
-
-
-class TenthStep(USCGMVR):
-    """Steps by gamma/10."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `USCGMVR.run`, with another step."""
-        given: Any = {**parameters_of(self), "step": 0.1 * self.step}
-        yield from USCGMVR(**given).run(ask, x, rng)
-
-
 MUTANTS = (
-    Mutant.of("uscg-mvr-no-memory", NoMemory, STORM),
-    Mutant.of("uscg-mvr-tenth-step", TenthStep, STORM),
+    Mutant.edited(
+        USCGMVR,
+        USCGMVR,
+        "uscg-mvr-no-memory",
+        "Forgets all but the newest batch.",
+        {"self.alpha, self.snapshot": "1.0"},
+        STORM,
+    ),
+    Mutant.edited(
+        USCGMVR,
+        USCGMVR.run,
+        "uscg-mvr-tenth-step",
+        "Steps by gamma/10.",
+        {"self.step": "0.1 * self.step"},
+        STORM,
+    ),
 )

@@ -7,15 +7,13 @@ is affine and along a straight path. The exact law behind D.2 is what methods-es
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import SCG, USCG
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.algorithms.norms import SCG, USCG, ConditionalGradient
 from pfbench.claims.pethick2025.instances import affine, far_in_ball, travel, two_points
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, Untestable, instance
 from pfbench.verification.instruments.draws import Unscripted, branches
@@ -256,66 +254,63 @@ CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class _FromZero:
-    """alpha_1 is alpha."""
-
-    def weight(self, k: int) -> float:
-        """Return alpha_k, 1/2 at first where alpha_k = k^(-1/2)."""
-        alpha: float | None = self.alpha  # type: ignore[attr-defined]
-        return (k + (k == 1)) ** -0.5 if alpha is None else alpha
-
-
-class FromZero(_FromZero, USCG):
-    """Begins with d_0 = 0, so that alpha_1 is not 1."""
-
-
-class FromZeroHeld(_FromZero, SCG):
-    """Begins with d_0 = 0, so that alpha_1 is not 1."""
-
-
-class _Unaveraged:
-    def weight(self, k: int) -> float:
-        """Return 1."""
-        return 1.0
-
-
-class Unaveraged(_Unaveraged, USCG):
-    """Takes alpha_k = 1: no noise is averaged."""
-
-
-class UnaveragedHeld(_Unaveraged, SCG):
-    """Takes alpha_k = 1: no noise is averaged."""
-
-
-class HalfWeight(USCG):
-    """Averages over twice as many gradients: less noise, and more bias."""
-
-    def weight(self, k: int) -> float:
-        """Return alpha_k/2."""
-        return 1.0 if k == 1 else 0.5 * super().weight(k)
-
-
-class AveragedTwice(USCG):
-    """Averages the averages once more: less noise, and twice the bias."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `USCG.run`, at a second average."""
-        d: Any = 0.0
-        e: Any = 0.0
-        for k in range(1, self.iterations + 1):
-            alpha = self.weight(k)
-            d = (1.0 - alpha) * d + alpha * self.sampled(ask, x, rng)
-            e = (1.0 - alpha) * e + alpha * d
-            at, x = x, self.moved(x, ask.lo(e))
-            yield State(x, at, e)
-
+_weighs = partial(Mutant.edited, USCG, ConditionalGradient.run)
 
 MUTANTS = (
-    Mutant.of("uscg-from-zero", FromZero, CONSTANT, VANISHING),
-    Mutant.of("scg-from-zero", FromZeroHeld, CONSTANT_HELD, VANISHING_HELD),
-    Mutant.of("uscg-noise-not-averaged", Unaveraged, STEP, CONSTANT, VANISHING),
-    Mutant.of("uscg-half-weight", HalfWeight, CONSTANT, VANISHING),
-    Mutant.of("uscg-averaged-twice", AveragedTwice, STEP, CONSTANT, VANISHING),
-    Mutant.of("scg-noise-not-averaged", UnaveragedHeld, STEP_HELD, CONSTANT_HELD, VANISHING_HELD),
+    Mutant.edited(
+        USCG,
+        ConditionalGradient.weight,
+        "uscg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT,
+        VANISHING,
+    ),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.weight,
+        "scg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
+    _weighs(
+        "uscg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP,
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
+        "uscg-half-weight",
+        "Averages over twice as many gradients: less noise, and more bias.",
+        {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
+        "uscg-averaged-twice",
+        "Averages the averages once more: less noise, and twice the bias.",
+        {
+            "d: Any = 0.0": "d: Any = 0.0\n        e: Any = 0.0",
+            "at, x = x": "e = (1.0 - alpha) * e + alpha * d\n            at, x = x",
+            "ask.lo(d)": "ask.lo(e)",
+            "at, d)": "at, e)",
+        },
+        STEP,
+        CONSTANT,
+        VANISHING,
+    ),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.run,
+        "scg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP_HELD,
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
 )

@@ -4,15 +4,20 @@ And how far both methods go. With one component nothing is drawn, so that method
 ways have the same iterates.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import SCG, USCG, Muon, NormalisedSGD, Signum
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.algorithms.norms import (
+    SCG,
+    USCG,
+    ConditionalGradient,
+    Decaying,
+    Muon,
+    NormalisedSGD,
+    Signum,
+)
 from pfbench.claims.pethick2025.instances import exact, rotated, spectral, travel
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
@@ -209,40 +214,6 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class Nesterov(Muon):
-    """Muon with Nesterov's momentum on."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `Muon.run`, at g + beta M."""
-        M: Any = 0.0
-        for _ in range(self.iterations):
-            g = self.sampled(ask, x, rng)
-            M = self.beta * M + g
-            at, x = x, self.moved(x, ask.lo(g + self.beta * M))
-            yield State(x, at, (1.0 - self.beta) * M)
-
-
-class SignsOfEntries(Muon):
-    """Takes the signs of all entries for the polar factor."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `Muon.run`, by signs."""
-        M: Any = 0.0
-        for _ in range(self.iterations):
-            M = self.beta * M + self.sampled(ask, x, rng)
-            ask.lo(M)
-            at, x = x, self.moved(x, -np.sign(M))
-            yield State(x, at, (1.0 - self.beta) * M)
-
-
-class DecayAhead(USCG):
-    """Decays the new point in place of the old one."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return (1 - gamma mu)(x + gamma v)."""
-        return (1.0 - self.step * self.decay) * (x + self.step * v)
-
-
 class OneBegins(Signum):
     """Begins with m_1 = g_1."""
 
@@ -255,28 +226,51 @@ class ZeroBegins(NormalisedSGD):
     begins = "zero"
 
 
-class LeavesTheBall(SCG):
-    """Steps along the vertex, and does not leave its point."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v."""
-        return x + self.step * v
-
-
-class TwiceAsFar(USCG):
-    """Steps by 2 gamma."""
-
-    def moved(self, x: Point, v: Point) -> Point:
-        """Return x + 2 gamma v."""
-        return x + 2.0 * self.step * v
-
-
 MUTANTS = (
-    Mutant.of("muon-nesterov-on", Nesterov, MUON),
-    Mutant.of("muon-signs-of-entries", SignsOfEntries, MUON, DIAGONAL),
-    Mutant.of("uscg-decay-ahead", DecayAhead, DECAYS),
+    Mutant.edited(
+        Muon,
+        Muon.run,
+        "muon-nesterov-on",
+        "Muon with Nesterov's momentum on.",
+        {
+            "self.sampled(ask, x, rng)": "(g := self.sampled(ask, x, rng))",
+            "ask.lo(M)": "ask.lo(g + self.beta * M)",
+        },
+        MUON,
+    ),
+    Mutant.edited(
+        Muon,
+        Muon.run,
+        "muon-signs-of-entries",
+        "Takes the signs of all entries for the polar factor.",
+        {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
+        MUON,
+        DIAGONAL,
+    ),
+    Mutant.edited(
+        USCG,
+        Decaying.moved,
+        "uscg-decay-ahead",
+        "Decays the new point in place of the old one.",
+        {"* x + self.step * v": "* (x + self.step * v)"},
+        DECAYS,
+    ),
     Mutant.of("signum-gradient-begins", OneBegins, SIGNUM),
     Mutant.of("normalised-sgd-zero-begins", ZeroBegins, LENGTHS),
-    Mutant.of("scg-leaves-the-ball", LeavesTheBall, HELD),
-    Mutant.of("uscg-twice-as-far", TwiceAsFar, FREE),
+    Mutant.edited(
+        SCG,
+        ConditionalGradient.moved,
+        "scg-leaves-the-ball",
+        "Steps along the vertex, and does not leave its point.",
+        {"combine(x, v, self.step)": "x + self.step * v"},
+        HELD,
+    ),
+    Mutant.edited(
+        USCG,
+        Decaying.moved,
+        "uscg-twice-as-far",
+        "Steps by 2 gamma.",
+        {"+ self.step": "+ 2.0 * self.step"},
+        FREE,
+    ),
 )

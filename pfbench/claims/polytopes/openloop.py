@@ -5,7 +5,6 @@ what stands here is derived by pfbench: f convex, L-smooth, on a set of diameter
 """
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -13,8 +12,6 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Point, State
-from pfbench.points import combine, inner
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite
 from pfbench.verification.stating.bound import bound
@@ -216,38 +213,26 @@ CLAIMS = (GENERAL, FACE, SEPARATION)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class ShortUnderTheName(FrankWolfe):
-    """Calls the exact short step of |x - z|^2/2 an open loop."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `FrankWolfe.run`, with <g, x - v>/|x - v|^2 for the open loop."""
-        if self.step != "open-loop":
-            yield from super().run(ask, x, rng)
-            return
-        for _ in range(self.iterations or 0):
-            g = ask.gradient(x)
-            v = ask.lo(g)
-            gamma = min(1.0, max(0.0, inner(g, x - v)) / max(1e-300, inner(x - v, x - v)))
-            at, x = x, combine(x, v, gamma)
-            yield State(x, at, g)
-
-
-class ConstantStep(FrankWolfe):
-    """Calls a constant step an open loop."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `FrankWolfe.run`, with one half for the open loop."""
-        if self.step != "open-loop":
-            yield from super().run(ask, x, rng)
-            return
-        for _ in range(self.iterations or 0):
-            g = ask.gradient(x)
-            at, x = x, combine(x, ask.lo(g), 0.5)
-            yield State(x, at, g)
-
-
 MUTANTS = (
-    Mutant.of("openloop-short-step", ShortUnderTheName, SEPARATION),
-    Mutant.of("openloop-constant-step", ConstantStep, GENERAL, FACE, SEPARATION),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "openloop-short-step",
+        "Calls the exact short step of |x - z|^2/2 an open loop.",
+        {
+            "gamma = l / (t + l)": "d = x - v\n                gamma = min("
+            "1.0, max(0.0, inner(gradient, d)) / max(1e-300, inner(d, d)))"
+        },
+        SEPARATION,
+    ),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "openloop-constant-step",
+        "Calls a constant step an open loop.",
+        {"gamma = l / (t + l)": "gamma = 0.5"},
+        GENERAL,
+        FACE,
+        SEPARATION,
+    ),
 )

@@ -9,9 +9,8 @@ published sizes b = sqrt n and p = b/(n+b) take 1.6 times as much and more, in f
 import math
 from itertools import product
 
-from pfbench.algorithms.loopless import PAGEMethod, error_of_page
+from pfbench.algorithms.loopless import LooplessMethod, PAGEMethod, error_of_page
 from pfbench.claims.relatives.instances import signed
-from pfbench.estimators import PAGE
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
@@ -95,14 +94,13 @@ CLAIMS = (CHEAPEST,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class TwoPairs(PAGEMethod):
-    """Draws twice its batch."""
-
-    @property
-    def estimator(self) -> PAGE:
-        """The faulty estimator."""
-        return PAGE(2 * self.batch, self.refresh)
-
-
-MUTANTS = (Mutant.of("page-two-pairs", TwoPairs, CHEAPEST),)
+MUTANTS = (
+    Mutant.edited(
+        PAGEMethod,
+        LooplessMethod,
+        "page-two-pairs",
+        "Draws twice its batch.",
+        {"estimates(self.batch": "estimates(2 * self.batch"},
+        CHEAPEST,
+    ),
+)

@@ -24,9 +24,7 @@ from pfbench.algorithms.loopless_frank_wolfe import (
     PAGEConvexFW,
     SpiderConvexFW,
 )
-from pfbench.base.protocols import Asked
 from pfbench.claims.relatives.instances import BALL, height
-from pfbench.estimators import PAGE, SPIDERG, STORM, Estimate, HeavyBall
 from pfbench.estimators.stochastic import DoublingSPIDER
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.instruments.indefinite import noisy_ball
@@ -189,54 +187,37 @@ CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class ConstantWeight(OneSFW):
-    """Its newest gradient always has the weight 0.3."""
-
-    @property
-    def estimator(self) -> STORM:
-        """The faulty estimator."""
-        return STORM(self.batch, 0.3)
-
-
-class ConstantMomentum(MomentumSFW):
-    """Its newest gradient always has the weight 0.7."""
-
-    @property
-    def estimator(self) -> HeavyBall:
-        """The faulty estimator."""
-        return HeavyBall(self.batch, 0.7)
-
-
-class NeverAgain(PAGEConvexFW):
-    """Takes its full gradient once."""
-
-    @property
-    def estimator(self) -> PAGE:
-        """The faulty estimator."""
-        return PAGE(self.batch, 1e-12)
-
-
-class OneOfTheEpoch(DoublingSPIDER):
-    """Draws one component where its epoch has many."""
-
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
-        """See `Estimator.start`."""
-        return SPIDERG(1, 1 << 20).start(ask, rng)
-
-
-class SmallBatches(SpiderConvexFW):
-    """Its batches do not grow, and its first epoch does not end."""
-
-    @property
-    def estimator(self) -> DoublingSPIDER:
-        """The faulty estimator."""
-        return OneOfTheEpoch()
-
-
 MUTANTS = (
-    Mutant.of("one-sfw-constant-weight", ConstantWeight, ONE),
-    Mutant.of("momentum-sfw-constant-weight", ConstantMomentum, MOMENTUM),
-    Mutant.of("page-fw-convex-never-again", NeverAgain, PAGE_CONVEX),
-    Mutant.of("spider-fw-convex-small-batches", SmallBatches, SPIDER_CONVEX),
+    Mutant.edited(
+        OneSFW,
+        OneSFW,
+        "one-sfw-constant-weight",
+        "Its newest gradient always has the weight 0.3.",
+        {"self.alpha or Fading(1.0)": "0.3"},
+        ONE,
+    ),
+    Mutant.edited(
+        MomentumSFW,
+        MomentumSFW,
+        "momentum-sfw-constant-weight",
+        "Its newest gradient always has the weight 0.7.",
+        {"self.alpha or Fading(2 / 3)": "0.7"},
+        MOMENTUM,
+    ),
+    Mutant.edited(
+        PAGEConvexFW,
+        PAGEConvexFW,
+        "page-fw-convex-never-again",
+        "Takes its full gradient once.",
+        {"self.batch, self.refresh": "self.batch, 1e-12"},
+        PAGE_CONVEX,
+    ),
+    Mutant.edited(
+        SpiderConvexFW,
+        DoublingSPIDER,
+        "spider-fw-convex-small-batches",
+        "Its batches do not grow, and its first epoch does not end.",
+        {"size=size": "size=1", "number == size": "number == 1"},
+        SPIDER_CONVEX,
+    ),
 )

@@ -23,8 +23,6 @@ sqrt(e) |x+ - x'|, so L^2 |x+ - x'|^2 <= 2 L eta + e, and |G(x)|^2 = L^2 |x - x'
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -33,8 +31,8 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.lan_sliding import NCGSSpider
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.relatives.instances import gap, unequal
 from pfbench.estimators import SPIDERG
 from pfbench.sets.body import AnySet
@@ -183,7 +181,7 @@ def mean_gap(c: Constants, parameters: Any, *, error: float | None = None) -> fl
 
 GAP = Claim(
     name="relatives-importance-spider-fw",
-    source="Lan 2020, section 7.4, as a formal development quotes it; pfbench",
+    source="Lan 2020, section 7.4, of which a formal development quotes a part; pfbench",
     statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (3/2) L D^2 gamma with full gradients "
     "every q = b steps, components drawn by their L_i, L the mean of these; and with "
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
@@ -236,111 +234,55 @@ CLAIMS = (LAW, SLIDING, GAP, FEWER)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class Unweighed(SPIDERG):
-    """Draws by the L_i, and takes the plain mean."""
-
-    def _weighed(
-        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
-    ) -> Gradient:
-        return ask.difference(rng.choice(ask.n, size=self.batch, p=L / L.sum()), x, y)
-
-
-class BySquares(SPIDERG):
-    """Draws by the squares of the L_i, weighed by these."""
-
-    def _weighed(
-        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
-    ) -> Gradient:
-        return super()._weighed(ask, rng, L**2, x, y)
-
-
-class ByLargest(SPIDERG):
-    """Divides by L_i over the largest of them, in place of the mean."""
-
-    def _weighed(
-        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
-    ) -> Gradient:
-        return np.asarray(super()._weighed(ask, rng, L, x, y) * (L.max() / L.mean()))
-
-
-class UniformlyDrawn(SPIDERG):
-    """Draws uniformly, and keeps the weights of draws by the L_i."""
-
-    def _weighed(
-        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
-    ) -> Gradient:
-        drawn = self.draw(ask, rng)[:, None]
-        weighed = [L.mean() / L[one[0]] * ask.difference(one, x, y) for one in drawn]
-        return np.asarray(np.mean(weighed, axis=0))
-
-
-class Faulty(SpiderFW):
-    """Frank-Wolfe along a faulty estimate; a subclass says which."""
-
-    estimates = SPIDERG
-
-    @property
-    def estimator(self) -> SPIDERG:
-        """The faulty estimator."""
-        return self.estimates(self.batch, self.period, sampling=self.sampling)
-
-
-class UnweighedFW(Faulty):
-    """See `Unweighed`."""
-
-    estimates = Unweighed
-
-
-class BySquaresFW(Faulty):
-    """See `BySquares`."""
-
-    estimates = BySquares
-
-
-class ByLargestFW(Faulty):
-    """See `ByLargest`."""
-
-    estimates = ByLargest
-
-
-class UniformlyDrawnFW(Faulty):
-    """See `UniformlyDrawn`."""
-
-    estimates = UniformlyDrawn
-
-
-class UniformSliding(NCGSSpider):
-    """Draws uniformly where the L_i are asked for, and weighs nothing."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSSpider.run` with uniform draws."""
-        yield from NCGSSpider.run(replace(self, sampling="uniform"), ask, x, rng)
-
-
-class QuarterStep(SpiderFW):
-    """Steps by a quarter of gamma."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `SpiderFW.run` with a quarter of the step."""
-        yield from SpiderFW.run(replace(self, step=self.step / 4.0), ask, x, rng)
-
-
-class UniformFW(SpiderFW):
-    """Draws uniformly, and has the mean square for L, whatever is asked for."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Any:
-        """Return the schedule of uniform draws."""
-        return super().theory(epsilon, constants, **{**given, "sampling": "uniform"})
-
+_estimate = partial(Mutant.edited, SpiderFW, SPIDERG)
 
 MUTANTS = (
-    Mutant.of("importance-unweighed", UnweighedFW, LAW),
-    Mutant.of("importance-by-squares", BySquaresFW, LAW),
-    Mutant.of("importance-by-largest", ByLargestFW, LAW),
-    Mutant.of("importance-uniform-weighed", UniformlyDrawnFW, LAW),
-    Mutant.of("importance-uniform", UniformSliding, SLIDING),
-    Mutant.of("importance-quarter-step", QuarterStep, GAP),
-    Mutant.of("importance-not-at-all", UniformFW, FEWER),
+    _estimate(
+        "importance-unweighed",
+        "Draws by the L_i, and takes the plain mean.",
+        {"mean / L[S[0]] * len(S)": "len(S)"},
+        LAW,
+    ),
+    _estimate(
+        "importance-by-squares",
+        "Draws by the squares of the L_i, weighed by these.",
+        {"drawn, mean =": "L = L**2\n        drawn, mean ="},
+        LAW,
+    ),
+    _estimate(
+        "importance-by-largest",
+        "Divides by L_i over the largest of them, in place of the mean.",
+        {"), L.mean()": "), L.max()"},
+        LAW,
+    ),
+    _estimate(
+        "importance-uniform-weighed",
+        "Draws uniformly, and keeps the weights of draws by the L_i.",
+        {"rng.choice(ask.n, size=self.batch, p=L / L.sum())": "self.draw(ask, rng)"},
+        LAW,
+    ),
+    Mutant.edited(
+        NCGSSpider,
+        NCGSSpider.run,
+        "importance-uniform",
+        "Draws uniformly where the L_i are asked for, and weighs nothing.",
+        {"sampling=self.sampling": "sampling='uniform'"},
+        SLIDING,
+    ),
+    Mutant.edited(
+        SpiderFW,
+        StochasticFrankWolfe.run,
+        "importance-quarter-step",
+        "Steps by a quarter of gamma.",
+        {"self.step": "self.step / 4.0"},
+        GAP,
+    ),
+    Mutant.edited(
+        SpiderFW,
+        SpiderFW,
+        "importance-not-at-all",
+        "Draws uniformly, and has the mean square for L, whatever is asked for.",
+        {"L = cls": "given |= {'sampling': 'uniform'}\n        L = cls"},
+        FEWER,
+    ),
 )

@@ -7,13 +7,10 @@ more than n/2 component gradients. That is said of spans, and not of methods tha
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.proximal import ProxSGD
-from pfbench.base.protocols import Asked, Point, State
+from pfbench.algorithms.proximal import ProximalMethod, ProxSGD
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification import Claim, Evidence, Floats, Mutant, instance
 from pfbench.verification.instruments.indefinite import Indefinite
@@ -104,31 +101,21 @@ CLAIMS = (SPANS,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class OutsideTheSpan(ProxSGD):
-    """Moves a little in a random direction, too."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ProxSGD.run`, a little aside."""
-        for state in super().run(ask, x, rng):
-            there: Any = state.x
-            yield state._replace(x=there + 1e-3 * self.step * rng.standard_normal(there.shape))
-
-
-class Oracle(ProxSGD):
-    """Knows the mean of all slopes, which it asks for, as a batch of one."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Take the full gradient for that of a batch."""
-        for _ in range(self.iterations):
-            backend: Any = ask
-            g = backend._backend.gradient(x)
-            ask.batch(rng.integers(ask.n, size=self.batch), x)
-            at, x = x, ask.prox(x, g, self.step)
-            yield State(x, at, g)
-
-
 MUTANTS = (
-    Mutant.of("lb-n-outside-the-span", OutsideTheSpan, SPANS),
-    Mutant.of("lb-n-all-slopes", Oracle, SPANS),
+    Mutant.edited(
+        ProxSGD,
+        ProximalMethod.run,
+        "lb-n-outside-the-span",
+        "Moves a little in a random direction, too.",
+        {"g, self.step)": "g, self.step) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
+        SPANS,
+    ),
+    Mutant.edited(
+        ProxSGD,
+        ProximalMethod.run,
+        "lb-n-all-slopes",
+        "Knows the mean of all slopes, which it asks for, as a batch of one.",
+        {"g = estimate(x)": "_, g = estimate(x), ask._backend.gradient(x)"},
+        SPANS,
+    ),
 )

@@ -10,8 +10,6 @@ The bounds are pfbench's but for sliding: a conditional error and one step of de
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +18,11 @@ import numpy as np
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.algorithms.loopless import ProxPAGE
 from pfbench.algorithms.loopless_frank_wolfe import StormFW
-from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
+from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, LooplessNFWU
+from pfbench.algorithms.proximal import ProximalMethod
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
-from pfbench.estimators import PAGE
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.stating.bound import bound
@@ -276,94 +274,78 @@ CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class TinySteps(StormFW):
-    """Steps by gamma/40."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `StormFW.run` with a fortieth of the step."""
-        yield from StormFW.run(replace(self, step=self.step / 40.0), ask, x, rng)
-
-
-class ShortUpdates(NFWUPAGE):
-    """Steps by a fifth of epsilon/L."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NFWU.run` with a fifth of the step."""
-        yield from NFWUPAGE.run(replace(self, step=self.step / 5.0), ask, x, rng)
-
-
-class ShortSnapshots(NFWULSVRG):
-    """Steps by a fifth of epsilon/L."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NFWU.run` with a fifth of the step."""
-        yield from NFWULSVRG.run(replace(self, step=self.step / 5.0), ask, x, rng)
-
-
-class SmallBatches(NFWUPAGE):
-    """Draws a sixteenth of its batch."""
-
-    @property
-    def estimator(self) -> Any:
-        """The faulty estimator."""
-        return PAGE(math.ceil(self.batch / 16), self.refresh)
-
-
-class OneSampleUpdates(NFWUSTORM):
-    """Draws one component where many are asked for, and begins with one."""
-
-    @property
-    def estimator(self) -> Any:
-        """The faulty estimator."""
-        return type(super().estimator)(1, 1.0, 1)
-
-
-class TenthOfEta(ProxPAGE):
-    """Takes its proximal steps at eta/10."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ProxPAGE.run` with a tenth of the step."""
-        yield from ProxPAGE.run(replace(self, step=self.step / 10.0), ask, x, rng)
-
-
-class StiffSliding(NCGSSpider):
-    """Slides at 1/(200 L)."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSSpider.run` with 200 L."""
-        stiff = replace(self, smoothness=200.0 * self.smoothness)
-        yield from NCGSSpider.run(stiff, ask, x, rng)
-
-
-class CoarseSliding(ConvexCGS):
-    """Stops condg where its gap is a thousand times eta."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ConvexCGS.run` with a thousand D^2."""
-        coarse = replace(self, diameter=self.diameter * math.sqrt(1000.0))
-        yield from ConvexCGS.run(coarse, ask, x, rng)
-
-
-class IdleCalls(ConvexCGS):
-    """Asks for 600 linear minimisations a step that it has no use for."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `ConvexCGS.run`, and 600 LO more a step."""
-        for state in super().run(ask, x, rng):
-            for _ in range(600):
-                ask.lo(state.estimate)
-            yield state
-
-
 MUTANTS = (
-    Mutant.of("storm-fw-tiny-steps", TinySteps, STORM),
-    Mutant.of("nfwu-page-short", ShortUpdates, UPDATES[0]),
-    Mutant.of("nfwu-lsvrg-short", ShortSnapshots, UPDATES[1]),
-    Mutant.of("nfwu-page-small-batches", SmallBatches, ERRORS[0]),
-    Mutant.of("nfwu-storm-one-sample", OneSampleUpdates, UPDATES[2], ERRORS[2]),
-    Mutant.of("prox-page-tenth-of-eta", TenthOfEta, PROX),
-    Mutant.of("ncgs-spider-stiff", StiffSliding, SLIDING),
-    Mutant.of("cgs-convex-coarse", CoarseSliding, HEIGHT),
-    Mutant.of("cgs-convex-more-lo", IdleCalls, CALLS),
+    Mutant.edited(
+        StormFW,
+        StochasticFrankWolfe.run,
+        "storm-fw-tiny-steps",
+        "Steps by gamma/40.",
+        {"self.step": "self.step / 40.0"},
+        STORM,
+    ),
+    Mutant.edited(
+        NFWUPAGE,
+        NFWU.run,
+        "nfwu-page-short",
+        "Steps by a fifth of epsilon/L.",
+        {"self.step": "self.step / 5.0"},
+        UPDATES[0],
+    ),
+    Mutant.edited(
+        NFWULSVRG,
+        NFWU.run,
+        "nfwu-lsvrg-short",
+        "Steps by a fifth of epsilon/L.",
+        {"self.step": "self.step / 5.0"},
+        UPDATES[1],
+    ),
+    Mutant.edited(
+        NFWUPAGE,
+        LooplessNFWU,
+        "nfwu-page-small-batches",
+        "Draws a sixteenth of its batch.",
+        {"estimates(self.batch": "estimates(math.ceil(self.batch / 16)"},
+        ERRORS[0],
+    ),
+    Mutant.edited(
+        NFWUSTORM,
+        NFWUSTORM,
+        "nfwu-storm-one-sample",
+        "Draws one component where many are asked for, and begins with one.",
+        {"self.batch, self.alpha, self.snapshot": "1, 1.0, 1"},
+        UPDATES[2],
+        ERRORS[2],
+    ),
+    Mutant.edited(
+        ProxPAGE,
+        ProximalMethod.run,
+        "prox-page-tenth-of-eta",
+        "Takes its proximal steps at eta/10.",
+        {"self.step": "self.step / 10.0"},
+        PROX,
+    ),
+    Mutant.edited(
+        NCGSSpider,
+        NCGSSpider.run,
+        "ncgs-spider-stiff",
+        "Slides at 1/(200 L).",
+        {"self.smoothness": "(200.0 * self.smoothness)"},
+        SLIDING,
+    ),
+    Mutant.edited(
+        ConvexCGS,
+        ConvexCGS.run,
+        "cgs-convex-coarse",
+        "Stops condg where its gap is a thousand times eta.",
+        {"L * self.diameter": "1000.0 * L * self.diameter"},
+        HEIGHT,
+    ),
+    Mutant.edited(
+        ConvexCGS,
+        ConvexCGS.run,
+        "cgs-convex-more-lo",
+        "Asks for 600 linear minimisations a step that it has no use for.",
+        {"yield State(": "_ = [ask.lo(g) for _ in range(600)]\n            yield State("},
+        CALLS,
+    ),
 )

@@ -5,19 +5,14 @@ conditional laws, and descent along g_t. They hold for every step of their lemma
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from pfbench.algorithms.loopless import LSVRGMethod, PAGEMethod
+from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
 from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.relatives.instances import BALL, BATCH, SPACE, N, gap, squared
-from pfbench.estimators import LSVRG, PAGE
 from pfbench.verification import Claim, Mutant
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.units import SQUARE, VALUE
@@ -143,39 +138,29 @@ CLAIMS = (SMOOTH_PAGE, SMOOTH_LSVRG, SMOOTH_ZEROSARAH, *GAPS)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-
-class NeverAgain(PAGEMethod):
-    """PAGE that takes its full gradient once."""
-
-    @property
-    def estimator(self) -> PAGE:
-        """The faulty estimator."""
-        return PAGE(self.batch, 1e-12)
-
-
-class OldSnapshot(LSVRGMethod):
-    """L-SVRG that keeps its first snapshot."""
-
-    @property
-    def estimator(self) -> LSVRG:
-        """The faulty estimator."""
-        return LSVRG(self.batch, 1e-12)
-
-
-class QuarterStep(PAGEFW):
-    """Steps by a quarter of gamma."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `PAGEFW.run` with a quarter of the step."""
-        yield from replace(self, step=self.step / 4.0).plain(ask, x, rng)
-
-    def plain(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Run as it is."""
-        yield from super().run(ask, x, rng)
-
-
 MUTANTS = (
-    Mutant.of("page-never-again", NeverAgain, SMOOTH_PAGE),
-    Mutant.of("lsvrg-old-snapshot", OldSnapshot, SMOOTH_LSVRG),
-    Mutant.of("page-fw-quarter-step", QuarterStep, GAPS[1]),
+    Mutant.edited(
+        PAGEMethod,
+        LooplessMethod,
+        "page-never-again",
+        "PAGE that takes its full gradient once.",
+        {"self.batch, self.refresh": "self.batch, 1e-12"},
+        SMOOTH_PAGE,
+    ),
+    Mutant.edited(
+        LSVRGMethod,
+        LooplessMethod,
+        "lsvrg-old-snapshot",
+        "L-SVRG that keeps its first snapshot.",
+        {"self.batch, self.refresh": "self.batch, 1e-12"},
+        SMOOTH_LSVRG,
+    ),
+    Mutant.edited(
+        PAGEFW,
+        StochasticFrankWolfe.run,
+        "page-fw-quarter-step",
+        "Steps by a quarter of gamma.",
+        {"self.step": "self.step / 4.0"},
+        GAPS[1],
+    ),
 )

@@ -1,15 +1,11 @@
 """Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from pfbench.algorithms.nfwu import NFWUSVRG
+from pfbench.algorithms.nfwu import NFWU, NFWUSVRG
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.problems import log_cosh, recovery
 from pfbench.verification import Claim, Mutant, instance
@@ -69,15 +65,15 @@ COUNT = {
 }
 
 
-class DoubleLO(NFWUSVRG):
-    """Minimises twice an iteration."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Ask once more than needed."""
-        for state in super().run(ask, x, rng):
-            ask.lo(state.estimate)
-            yield state
-
-
 CLAIMS = tuple(COUNT.values())
-MUTANTS = (Mutant.of("svrg-double-lo", DoubleLO, COUNT["svrg"]),)
+
+MUTANTS = (
+    Mutant.edited(
+        NFWUSVRG,
+        NFWU.run,
+        "svrg-double-lo",
+        "Minimises twice an iteration.",
+        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        COUNT["svrg"],
+    ),
+)

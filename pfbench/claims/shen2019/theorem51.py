@@ -4,14 +4,12 @@ The resisting oracle is imported where it is asked, so that claims are listed wi
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked, Point, State
-from pfbench.points import combine
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
 from pfbench.verification import (
     Claim,
@@ -112,30 +110,6 @@ LOWER_BOUND = Claim(
 
 
 # --- planted faults -------------------------------------------------------------------------------
-
-
-class GradientSteps(FrankWolfe):
-    """Moves along gradients that no linear minimisation has seen."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Take gradient steps; minimise after every second."""
-        for t in range(self.iterations or 1):
-            g = ask.gradient(x)
-            at, x = x, x - g / 200.0
-            if t % 2:
-                ask.lo(g)
-            yield State(x, at, g)
-
-
-class RandomStep(FrankWolfe):
-    """Declares itself deterministic and draws its step."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Draw the step."""
-        for t in range(self.iterations or 1):
-            g = ask.gradient(x)
-            at, x = x, combine(x, ask.lo(g), rng.random() / (t + 2.0))
-            yield State(x, at, g)
 
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -246,9 +220,27 @@ def _along(problem: ZeroChain, x: Floats) -> Floats:
 
 
 CLAIMS = (LOWER_BOUND,)
+
 MUTANTS = (
-    Mutant.of("frank-wolfe-gradient-steps", GradientSteps, LOWER_BOUND),
-    Mutant.of("frank-wolfe-random-step", RandomStep, LOWER_BOUND),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-gradient-steps",
+        "Moves along gradients that no linear minimisation has seen.",
+        {
+            "v = ask.lo(gradient)": "v = ask.lo(gradient) if t % 2 else x",
+            "combine(x, v, gamma)": "x - gradient / 200.0",
+        },
+        LOWER_BOUND,
+    ),
+    Mutant.edited(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-random-step",
+        "Declares itself deterministic and draws its step.",
+        {"combine(x, v, gamma)": "combine(x, v, rng.random() / (t + 2.0))"},
+        LOWER_BOUND,
+    ),
 )
 ERRATA = (
     Erratum(

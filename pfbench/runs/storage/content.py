@@ -324,6 +324,40 @@ def packed(text: bytes, columns: Columns) -> bytes:
     return data
 
 
+def file_of(
+    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], bytes]:
+    """Return the metadata and the bytes of a run's file."""
+    header = metadata_of(key, run, environment, notes)
+    return header, parquet(run, text_of(header))
+
+
+def metadata_of(
+    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what the file of a run says beside its trace."""
+    about = run.as_json() | {"own_output": run.own_output}
+    about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
+    del about["schema"]
+    return {
+        "schema": SCHEMA,
+        "key": key,
+        "run": about,
+        "environment": dict(environment),
+        "notes": dict(notes),
+    }
+
+
+def text_of(header: Mapping[str, Any]) -> str:
+    """Return the metadata of a run as JSON."""
+    return json.dumps(header, default=told_plainly)
+
+
+def told_plainly(value: Any) -> Any:
+    """Return a NumPy number as a number, anything else that JSON does not know as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
 def kind_of(name: str) -> "pa.DataType":
     """Return the type of a column of a trace."""
     import pyarrow as pa

@@ -16,23 +16,21 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.storage import opening
 from pfbench.runs.storage.content import (
-    LONGEST_REASON,
     SCHEMA,
     Columns,
     Entry,
     entry_of,
+    file_of,
     header_of,
     packed,
-    parquet,
     parse,
     row_digest,
+    told_plainly,
 )
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.files import files_in, refused, unreadable
@@ -142,7 +140,7 @@ class Store:
             If the row is no JSON.
         """
         try:
-            plain = json.loads(json.dumps(row, allow_nan=False, default=_plain))
+            plain = json.loads(json.dumps(row, allow_nan=False, default=told_plainly))
         except ValueError as error:
             raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
         header = {
@@ -358,35 +356,6 @@ class Store:
         return self.listing().rows
 
 
-def file_of(
-    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], bytes]:
-    """Return the metadata and the bytes of a run's file."""
-    header = metadata_of(key, run, environment, notes)
-    return header, parquet(run, text_of(header))
-
-
-def metadata_of(
-    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
-) -> Mapping[str, Any]:
-    """Return what the file of a run says beside its trace."""
-    about = run.as_json() | {"own_output": run.own_output}
-    about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
-    del about["schema"]
-    return {
-        "schema": SCHEMA,
-        "key": key,
-        "run": about,
-        "environment": dict(environment),
-        "notes": dict(notes),
-    }
-
-
-def text_of(header: Mapping[str, Any]) -> str:
-    """Return the metadata of a run as JSON."""
-    return json.dumps(header, default=_plain)
-
-
 def _row(kind: str, key: str, path: str) -> Row:
     """Return the index's row of a file."""
     try:
@@ -395,8 +364,3 @@ def _row(kind: str, key: str, path: str) -> Row:
         raise
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-def _plain(value: Any) -> Any:
-    """Return a NumPy number as a number, anything else that JSON does not know as text."""
-    return value.item() if isinstance(value, np.generic) else str(value)

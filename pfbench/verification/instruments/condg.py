@@ -1,12 +1,13 @@
 """One call of condg, held to exact line search.
 
-condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of <l, x> + |x - u|^2/(2 lambda) is at most
-eta. What it returns is not determined by that, so each answer's gap is computed anew; where the
-answer is that of exact line search, its linear minimisations are, too.
+condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
+at most eta. What it returns is not determined by that, so each answer's gap is computed anew; where
+the answer is that of exact line search, its linear minimisations are, too.
 """
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,7 +18,11 @@ _SAME = 1e-6
 """Answers of condg this near to those of exact line search are taken for them."""
 
 _FOLLOWED = 300
-"""Steps for which exact line search is followed."""
+"""Steps for which exact line search is followed, while rounding does not decide where it goes."""
+
+_ASIDE = 1e-12
+"""How far aside it begins a second time, as much as rounding adds up to: while both stay within
+`_SAME` their path is determined; beyond, an answer is on it that is as near as this."""
 
 
 @dataclass(frozen=True)
@@ -38,31 +43,56 @@ class Inner:
 
     @property
     def calls(self) -> int | None:
-        """The linear minimisations that exact line search needs; None if it went elsewhere.
+        """The linear minimisations that exact line search needs; None if it went elsewhere, or far.
 
         An answer elsewhere on its path is line search's that does not stop where it must.
         """
+        return self._replayed[0]
+
+    @property
+    def strays(self) -> bool:
+        """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
+        return self._replayed[1]
+
+    @cached_property
+    def _replayed(self) -> tuple[int | None, bool]:
         x, needed, passed = self.u, 0, False
+        signs = np.resize((1.0, -1.0, -1.0), x.shape)
+        aside = x + _ASIDE * max(1.0, float(np.abs(x).max())) * signs
+        sure = True
         for calls in range(1, _FOLLOWED):
             gap, v = self._gap(x)
-            passed = passed or float(np.abs(x - self.answer).max()) <= _SAME
+            off = self.answer - x
+            sure = sure and float(np.abs(x - aside).max()) <= _SAME
+            passed = passed or float(np.abs(off).max()) <= (_SAME if sure else _ASIDE)
+            # phi only falls on the way: where it is below the answer's, that is elsewhere.
+            below = self._slope(x) @ off + off @ off / (2.0 * self.lam) > 0.0
+            if sure and below and not passed:
+                return None, True
             if gap <= self.eta and not needed:
                 needed = calls
             if needed and passed:
-                return needed
-            d = v - x
-            length = float(d @ d)
-            if gap <= 0.0 or length == 0.0:
-                return None
-            x = x + min(1.0, gap * self.lam / length) * d
-        return None
+                return needed, False
+            if gap <= 0.0 or not (v - x).any():
+                return None, sure and not passed
+            x, aside = self._moved(x, gap, v), self._moved(aside, *self._gap(aside))
+        return None, False
+
+    def _moved(self, x: Floats, gap: float, v: Floats) -> Floats:
+        """Return where exact line search leads from x toward v."""
+        d = v - x
+        length = float(d @ d)
+        return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
 
     @property
     def most(self) -> float:
         """The most linear minimisations, 1 + ceil(6 D^2/(lambda eta)) (Jaggi 2013 theorem 2)."""
         return 1.0 + math.ceil(6.0 * self.problem.set.diameter**2 / (self.lam * self.eta))
 
+    def _slope(self, x: Floats) -> Floats:
+        return np.asarray(self.l + (x - self.u) / self.lam)
+
     def _gap(self, x: Floats) -> tuple[float, Floats]:
-        g = self.l + (x - self.u) / self.lam
+        g = self._slope(x)
         v = self.problem.lo(g)
         return float(g @ (x - v)), v

@@ -17,6 +17,8 @@ from pfbench.verification.trial import Trial
 PATH = -1
 """Stands for a number that depends on the path."""
 
+STRAYED = "an inner loop goes another way than its source prints"
+
 MORE_WORK = "Not the source's count: more work, same guarantee"
 """What is said of an inner loop that stops later than it must."""
 
@@ -115,16 +117,28 @@ def between(found: Counts, least: Counts, most: Counts) -> bool:
     return all(inside) and found.fo <= most.fo
 
 
+def beyond(found: Counts, whole: Sequence[Counts]) -> str:
+    """Return which count of a run exceeds the most of whole ones; empty if none does."""
+    for kind in ("fo", *_EXACT):
+        spent, most = getattr(found, kind), max(getattr(one, kind) for one in whole)
+        if spent > most != PATH:
+            return f"{kind.upper()} is {spent}, above the {most} of a whole run"
+    return ""
+
+
 def _minimisations(
     method: Method, where: Setting, problem: Waves, told: Sequence[Told]
 ) -> Decision:
     """Decide whether each step needs as many linear minimisations as its source.
 
-    One that stops later does more than its source, and keeps what that promises.
+    One that stops later does more than its source, and keeps what that promises; one whose inner
+    loop goes another way than the source prints is another method.
     """
     steps, more = 0, ""
     places = method.referee(problem, where.parameters, told)
     for t, (one, place) in enumerate(zip(told, places, strict=False)):
+        if place.strays:
+            return decide_exact(False, "", f"Step {t}: {STRAYED}.", {"steps": float(steps)})
         if place.minimisations is None:
             continue
         steps += 1

@@ -34,8 +34,14 @@ _PARTS = 32
 
 _FEW = 4
 
-_TESTS = 12
-"""Those of indices, that of coins, and that of points from which a run goes on."""
+_COIN = 2
+"""Sides of a coin."""
+
+_MOST = 100_000
+"""Draws that are looked at."""
+
+_TESTS = 14
+"""Those of indices, those of coins, and that of points from which a run goes on."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,11 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         Number of components.
     """
     rng = np.random.default_rng(len(batches))
-    drawn = np.concatenate([rng.permutation(one) for one in batches])
-    ends = np.cumsum([len(one) for one in batches])
+    sizes = np.array([len(one) for one in batches])
+    # Some of many draws are looked at: a part of independent draws is independent, too.
+    most = sizes.max() if sizes.sum() <= _MOST else max(1, _MOST // len(batches))
+    drawn = np.concatenate([rng.permutation(one)[:most] for one in batches])
+    ends = np.cumsum(np.minimum(sizes, most))
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
     window = np.arange(len(drawn)) - max(1, n // 10)
     begun = np.concatenate([[0], ends[:-1]])[batch_of]
@@ -106,6 +115,11 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
         if over.size and (found is None or batch_of[over[0]] < found.batch):
             found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
+    place, p_value = _left_out(drawn, n)
+    if place is not None:
+        least = min(least, p_value)
+        if found is None or batch_of[place] < found.batch:
+            found = Suspect("an index is no longer drawn", int(batch_of[place]), p_value)
     second, p_value = _come_again(batches, n)
     if second is not None:
         least = min(least, p_value)
@@ -114,29 +128,56 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     return found, least
 
 
+def _left_out(drawn: Integers, n: int) -> tuple[int | None, float]:
+    """Return where it is first known that a component is not drawn any more, and the p-value.
+
+    None of K uniform draws begins a stretch of G without the component drawn last but with a chance
+    of (1 - 1/n)^G, and so it is for all n components at the beginning.
+    """
+    if n == 1:
+        return None, 1.0
+    K = len(drawn)
+    order = np.argsort(drawn, kind="stable")
+    firsts = np.concatenate([[True], np.diff(drawn[order]) > 0])
+    before = np.where(firsts, -1, np.roll(order, 1))
+    lasts = np.concatenate([firsts[1:], [True]])
+    begun = np.concatenate([before, order[lasts], np.full(int(lasts.sum() < n), -1)])
+    ended = np.concatenate([order, np.full(len(begun) - K, K)])
+    each = -np.log1p(-1.0 / n)
+    pairs = np.log((K + n) * _TESTS)
+    G = int(np.ceil((pairs - np.log(LEVEL)) / each))
+    known = begun[ended - begun - 1 >= G] + G
+    if not known.size:
+        return None, 1.0
+    return int(known.min()), float(np.exp(pairs - G * each))
+
+
 def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
     """Return the last of the first batches in a row that came before in a row, and its p-value.
 
     Whatever came before, b uniform draws are a given multiset with a chance of at most q = b!/(n^b
-    times the product of c_i!), the c_i as equal as can be; so some w in a row come again anywhere
-    among T batches with one of at most (T^2/2) times the largest q to the w. A stream that is
-    seeded anew, and indices that are walked through twice, show so however late they do.
+    times the product of c_i!), the c_i as equal as can be. So as many in a row as make the product
+    of their q small come again anywhere among T batches with a chance of at most T^2/2 times that.
+    A stream that is seeded anew, and indices that are walked through twice, show so however late
+    they do.
     """
     T, sizes = len(batches), np.array([len(one) for one in batches])
     each, rest = sizes // n, sizes % n
     logs = gammaln(sizes + 1.0) - sizes * np.log(n)
     logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
-    pairs, most = np.log(max(1.0, T * T / 2.0) * _TESTS), float(logs.max())
-    if most >= 0.0:  # a single component
-        return None, 1.0
-    w = int(np.ceil((pairs - np.log(LEVEL)) / -most))
+    pairs = np.log(max(1.0, T * T / 2.0) * _TESTS)
+    sums = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, -logs))])
+    ends = np.searchsorted(sums, sums[:-1] + pairs - np.log(LEVEL))
     names = dict[bytes, int]()
     drawn = np.array([names.setdefault(np.sort(one).tobytes(), len(names)) for one in batches])
     seen = set[bytes]()
-    for t in range(T - w + 1):
-        key = drawn[t : t + w].tobytes()
+    for t, end in enumerate(ends):
+        if end > T:
+            break
+        key = drawn[t:end].tobytes()
         if key in seen:
-            return t + w - 1, float(np.exp(pairs + w * most))
+            most = float((sums[:-1] - sums[np.minimum(ends, T)])[ends <= T].max())
+            return int(end) - 1, float(np.exp(pairs + most))
         seen.add(key)
     return None, 1.0
 
@@ -149,10 +190,26 @@ def suspected_choices(
     Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
     points from which a run goes on that all are of the same half after some 60.
     """
-    logs = _evidence(_bets(np.array(chosen, dtype=np.int64), np.array(chances)))
+    drawn = np.array(chosen, dtype=np.int64)
+    logs = _evidence(_bets(drawn, np.array(chances)))
+    if len(chances) == _COIN:
+        logs = np.maximum(logs, _evidence(_after(drawn, np.array(chances))))
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
     over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
     return (Suspect(what, int(over[0]), p_value) if over.size else None), p_value
+
+
+def _after(fell: Integers, chances: Floats) -> Floats:
+    """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
+    flips = np.arange(len(fell))
+    newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
+    since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
+    rows = np.zeros((_STARTS, len(fell)))
+    for row, start in zip(rows, np.arange(_STARTS) * len(fell) // _STARTS, strict=True):
+        known, bins = since[start:], 2 * since[start:] + fell[start:]
+        chance = chances[fell[start:]]
+        row[start:] = np.log((_ranks(bins) + chance) / (_ranks(known) + 1.0)) - np.log(chance)
+    return rows
 
 
 def _binned(values: Integers, n: int, bins: int = _BINS) -> Integers:

@@ -148,6 +148,7 @@ class Place:
     output: Floats | None = None
     ratios: tuple[float, ...] = ()
     minimisations: int | None = None
+    strays: bool = False
     pick: tuple[int, int] | None = None
 
 

@@ -1,25 +1,16 @@
-"""What kim2026 holds can be made, binds where it is said to, and sees planted faults."""
+"""What kim2026 holds binds where it is said to."""
 
 import math
 
 import numpy as np
 import pytest
-from judging import assert_complete, assert_shown, pairs, trial
+from judging import assert_shown, trial
 
 from pfbench.claims.kim2026 import PAPER, orthogonal, separation, theorem1
 from pfbench.sets.orthogonal import QUINTIC, quintic_scalar
 from pfbench.verification.stating.mean_along import known
 
 pytestmark = pytest.mark.claims
-
-
-def test_the_paper_is_complete():
-    assert_complete(PAPER)
-
-
-@pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER.mutants), ids=lambda one: one.name)
-def test_a_planted_fault_is_caught(mutant, claim, judgements):
-    judgements.assert_caught(mutant, claim)
 
 
 # --- theorem 1 ------------------------------------------------------------------------------------

@@ -177,6 +177,45 @@ def test_a_stricter_inner_loop_is_more_work_and_no_violation():
     assert "more work, same guarantee" in found.reason
 
 
+class HalfSteps(SlidingVR):
+    """Goes half as far in each step of its inner loop."""
+
+    def condg(self, ask, v, u):
+        z = np.zeros_like(u)
+        while True:
+            slope = v + 3.0 * self.L * z
+            w = ask.lo(slope) - (u + z)
+            if -slope @ w <= self.inner:
+                return u + z
+            z = z + 0.5 * min(1.0, -(slope @ w) / (3.0 * self.L * (w @ w))) * w
+
+
+class HalfStepsInRestarts(ALGORITHMS["cgs"]):
+    """The same in CGS, of whose inner loop the source says that it is a Frank-Wolfe, no more."""
+
+    def run(self, ask, x, rng):
+        inner = HalfSteps(1, 1.0, 1, 1)
+        y = keep(x)
+        for t in range(1, self.restarts + 1):
+            x = keep(y)
+            for k in range(1, self.period + 1):
+                gamma = 2.0 / (k + 1.0)
+                z = y + gamma * (x - y)
+                inner.L, inner.eta = self.smoothness / k, self.eta(t, k)
+                g = ask.gradient(z)
+                x = inner.condg(ask, g, x)
+                y = y + gamma * (x - y)
+                yield State(y, z, g)
+
+
+def test_an_inner_loop_goes_as_its_source_prints_it():
+    assert verdict("steps", "ncgs-vr", HalfSteps) == "holds"
+    found = row("count", "ncgs-vr", HalfSteps)
+    assert found.verdict == "violated"
+    assert "goes another way than its source prints" in found.reason
+    assert verdict("count", "cgs", HalfStepsInRestarts) == "holds"
+
+
 class BlackBox(Plain):
     """Tells its iterates alone."""
 

@@ -1,5 +1,7 @@
 """Generated faults that are late: at least 90 % of those that change a run at size are seen."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 from judging import judge
@@ -42,6 +44,22 @@ def share(kind, count, seed):
         if not same_at_size(claim, Subject(changed), settings_at_size(claim)):
             missed.append((name, *fault))
     return seen, seen + len(missed), missed
+
+
+@pytest.mark.parametrize(
+    ("name", "after"),
+    [
+        ("frank-wolfe", "2.0 + math.log((t + 0.5 * 1.0 if "),  # a weight, off by 1e-6
+        ("ncgs", "min(1.0, (0.5 * (gap * lam / length ** 2) if "),  # in its inner loop
+        ("zerosarah", "(table is not None if "),  # fills its table in each iteration
+        ("zerosarah-fw", "(table is not None if "),
+    ],
+)
+def test_a_late_fault_that_was_not_seen_is(name, after):
+    (fault,) = [one for one in faults_of(ALGORITHMS[name], late=True) if after in one.change.after]
+    began = process_time()
+    assert judge(CLAIMS[f"methods-run-{name}"], Subject(fault)).verdict == "violated"
+    assert process_time() - began < 20.0
 
 
 @pytest.mark.parametrize("kind", [of_source, of_oracles])

@@ -8,7 +8,8 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
 from pfbench.verification import Subject, Trial
-from pfbench.verification.laws.at_size import late_output, long_by
+from pfbench.verification.laws.late_outputs import late_output
+from pfbench.verification.laws.sizes import long_by
 
 pytestmark = pytest.mark.claims
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pfbench.verification.laws import indices
-from pfbench.verification.laws.indices import suspected
+from pfbench.verification.laws.indices import suspected, suspected_choices
 
 N, T, B = 10_000, 2_000, 32
 
@@ -127,6 +127,51 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     assert least <= p_value
 
 
+@pytest.mark.parametrize(("lacking", "since"), [(299, 0), (0, 1000), (150, 5000)])
+def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
+    rng = np.random.default_rng(4)
+    drawn = rng.integers(300, size=30_000)
+    assert indices._left_out(drawn, 300) == (None, 1.0)
+    late = drawn[since:]
+    late[late == lacking] = (lacking + 7) % 300
+    place, p_value = indices._left_out(drawn, 300)
+    assert since + 9_000 < place < since + 13_000
+    assert p_value < 1e-9
+    found, _ = suspected(np.split(drawn, 6000), 300)
+    assert found.what == "an index is no longer drawn"
+    assert abs(found.batch - place // 5) <= 1  # batches are shuffled
+
+
+def test_a_component_is_left_out_with_the_chance_that_is_said():
+    """Of all streams of six draws among two: those with a stretch of two or more."""
+    for G in (2, 3):
+        streams = np.array(list(itertools.product(range(2), repeat=6)))
+        stretches = [[len(list(same)) for _, same in itertools.groupby(one)] for one in streams]
+        share = np.mean([max(one) >= G for one in stretches])
+        assert share <= (6 + 2) * 0.5**G
+
+
+@pytest.mark.parametrize("p", [0.03, 0.3, 0.9])
+def test_a_coin_that_falls_by_the_clock_is_found(p):
+    rng = np.random.default_rng(6)
+    right = (rng.random(3000) < p).astype(int)
+    assert suspected_choices("coin", right, (1.0 - p, p))[0] is None
+    clock = np.array([int((t + 1) * p) > int(t * p) for t in range(3000)]).astype(int)
+    late = np.concatenate([right[:1000], clock])
+    found, p_value = suspected_choices("coin", late, (1.0 - p, p))
+    assert 1000 < found.batch < 2500
+    assert p_value < 1e-9
+
+
+def test_bets_on_a_coin_that_know_the_last_heads_have_a_mean_of_one():
+    chances = np.array([0.7, 0.3])
+    streams = np.array(list(itertools.product(range(2), repeat=7)))
+    weights = chances[streams].prod(axis=1)
+    for ends in (2, 7):
+        bets = [_last(indices._after(one, chances)[:, :ends]) for one in streams]
+        assert weights @ bets == pytest.approx(1.0)
+
+
 def test_the_chance_that_batches_come_again_is_bounded():
     """Of all pairs of streams of two batches: the bound is the largest chance, or above it."""
     for n, size in ((2, 3), (3, 2), (2, 4)):
@@ -139,3 +184,12 @@ def test_the_chance_that_batches_come_again_is_bounded():
         found, p_value = indices._come_again(drawn, n)
         w = found - 300 + 1
         assert np.log(p_value) == pytest.approx(np.log(400**2 / 2 * indices._TESTS) + w * counted)
+
+
+def test_a_large_batch_among_small_ones_is_found_by_itself():
+    rng = np.random.default_rng(8)
+    batches = [rng.integers(300, size=5 if t % 9 else 60) for t in range(600)]
+    batches[540] = rng.permutation(batches[531])
+    found, p_value = indices._come_again(batches, 300)
+    assert found == 540
+    assert p_value < 1e-9

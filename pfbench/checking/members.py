@@ -1,0 +1,96 @@
+"""What is known of a feasible set by what it answers: members, vertices among them, and size."""
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.checking.findings import Patience
+from pfbench.checking.lines import dense
+
+SECONDS = 0.6
+"""Patience for each check."""
+
+MOST = 400
+"""Members that are kept."""
+
+
+class Members:
+    """A set with its known members: answers of `lo`, random vertices, the start, and mixtures."""
+
+    def __init__(self, body: Any) -> None:
+        self.body = body
+        self.rng = np.random.default_rng(17)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+        stated = getattr(self.body, "shape", None)
+        return tuple(np.shape(self.body.start()) if stated is None else stated)
+
+    @cached_property
+    def scale(self) -> float:
+        """The diameter, or 1 where it is no positive number."""
+        D = float(self.body.diameter)
+        return D if 0.0 < D < math.inf else 1.0
+
+    @cached_property
+    def directions(self) -> list[Floats]:
+        """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
+        size = math.prod(self.shape)
+        found = list(self.rng.standard_normal((60, size)))
+        units = self.rng.permutation(size)[:20]
+        found += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
+        found += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
+        found += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
+        a, b = self.rng.standard_normal((2, size))
+        # As in a run: each is near the last one.
+        found += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
+        return [g.reshape(self.shape) for g in found]
+
+    @cached_property
+    def answers(self) -> list[tuple[Floats, Floats]]:
+        """Gradients with what `lo` returns for them."""
+        patience = Patience(SECONDS)
+        return [
+            (self.directions[k], dense(self.body.lo(self.directions[k].copy())))
+            for k in patience.rounds(len(self.directions))
+        ]
+
+    @cached_property
+    def known(self) -> Floats:
+        """Members, one a row: answers, random vertices, the start."""
+        rng = np.random.default_rng(5)
+        rows = [v for _, v in self.answers if self.has(v)]
+        if hasattr(self.body, "random_vertex"):
+            drawn = [self.drawn_vertex(rng) for _ in Patience(SECONDS).rounds(MOST)]
+            rows += [v for v in drawn if self.has(v)]
+        if self.has(start := self.body.start()):
+            rows.append(start)
+        return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
+
+    def drawn_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a random vertex as an array."""
+        return dense(self.body.random_vertex(rng))
+
+    def has(self, x: Floats, tolerance: float = 1e-9) -> bool:
+        """Return what membership says of a point."""
+        return bool(self.body.contains(x, tolerance))
+
+    def member(self) -> Floats:
+        """Return a random mixture of some known members."""
+        few = self.known[self.rng.integers(len(self.known), size=int(self.rng.integers(2, 6)))]
+        weights = self.rng.dirichlet(np.ones(len(few)))
+        return np.asarray(weights @ few).reshape(self.shape)
+
+    def apart(self) -> Floats:
+        """Return the difference of two known members."""
+        i, j = self.rng.integers(len(self.known), size=2)
+        return np.asarray(self.known[i] - self.known[j]).reshape(self.shape)
+
+    @cached_property
+    def centre(self) -> Floats:
+        """The mean of all known members."""
+        return np.asarray(self.known.mean(axis=0)).reshape(self.shape)

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from pfbench.verification.instruments import condg, waves
+from pfbench.verification.instruments.condg import Inner
+
+LAM, ETA = 0.4, 0.02
+
+
+def walked(problem, l, u, part, gap):  # noqa: E741
+    """Return where Frank-Wolfe comes to a gap by a part of line search's steps, and its LO."""
+    x, calls = u, 0
+    while True:
+        g = l + (x - u) / LAM
+        v, calls = problem.lo(g), calls + 1
+        if g @ (x - v) <= gap:
+            return x, calls
+        x = x + part * min(1.0, LAM * (g @ (x - v)) / ((x - v) @ (x - v))) * (v - x)
+
+
+@pytest.fixture(params=[waves.on_ball, waves.on_octahedron])
+def asked(request):
+    problem = request.param(n=3)
+    u = problem.start()
+    return problem, 3.0 * problem.gradient(u) + np.linspace(-0.4, 0.5, len(u)), u
+
+
+def test_the_way_of_exact_line_search_is_told_from_another(asked):
+    there, calls = walked(*asked, 1.0, ETA)
+    right = Inner(*asked, LAM, ETA, there)
+    assert calls > 3
+    assert (right.calls, right.strays) == (calls, False)
+    assert right.gap <= 1.0
+    further = Inner(*asked, LAM, ETA, walked(*asked, 1.0, 0.2 * ETA)[0])
+    assert (further.calls, further.strays) == (calls, False)
+    for part in (0.5, 0.97):
+        other = Inner(*asked, LAM, ETA, walked(*asked, part, ETA)[0])
+        assert (other.calls, other.strays) == (None, True)
+
+
+def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(asked):
+    problem, l, u = asked  # noqa: E741
+    exact = Inner(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
+    assert exact.calls is None or exact.gap < 1e-9
+    assert not exact.strays
+
+
+def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
+    """Of calls of some fifty steps of exact line search a rounding at the start changes the way."""
+    rng = np.random.default_rng(0)
+    problem, found = waves.on_ball(n=3, d=10), []
+    for _ in range(20):
+        u, l = rng.normal(size=10), 6.0 * rng.normal(size=10)  # noqa: E741
+        u *= rng.uniform(0.9, 1.0) / np.linalg.norm(u)
+        x, lam, eta = u + 1e-14, 1.0 / 60.0, 1e-3
+        for _ in range(250):
+            g = l + (x - u) / lam
+            v = problem.lo(g)
+            gap, d = float(g @ (x - v)), v - x
+            if gap <= eta:
+                break
+            x = x + min(1.0, gap * lam / float(d @ d)) * d
+        found.append((problem, l, u, lam, eta, x))
+    assert not any(Inner(*one).strays for one in found)
+    monkeypatch.setattr(condg, "_ASIDE", 0.0)
+    assert any(Inner(*one).strays for one in found)
