@@ -50,8 +50,11 @@ _STRICTER = (
         for method in ("NCGS", "StochasticNCGS", "NCGSVR")
         for change in (("factor", "(0.5 * self.eta)"), ("late-factor", "(0.5 * self.eta if "))
     ),
+    (frozenset({"ncgs-spider"}), "NCGSSpider.run", "factor", "(0.5 * self.eta)"),
+    (frozenset({"ncgs-spider"}), "NCGSSpider.run", "late-factor", "(0.5 * self.eta if "),
+    (frozenset({"cgs-convex"}), "ConvexCGS.run", "term", "(k * ((2.0 * k + 1.0)))"),
 )
-"""Stops of condg at half of eta."""
+"""Stops of condg at half of eta, or between that and eta."""
 
 _SHORTER = (
     ("factor", "xi = min(1.0, (0.5 * "),

@@ -1,10 +1,12 @@
 """The inner loops of sliding are their source's: exact line search, up to the first gap of eta.
 
-A condg that goes on, or that steps otherwise, keeps the promise of its gap, and costs more: so each
-call is made again from its start by what the source says, and its linear minimisations are counted.
+Each call is made again from its start by what the source says, and its linear minimisations are
+counted. One that goes on beyond the first such gap keeps all promises and costs more, which is
+said; one that stops before it does not, and one that steps otherwise is another method.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +17,7 @@ from pfbench.claims.relatives.instances import BALL, BATCH
 from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, instance
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
+from pfbench.verification.laws.counts import MORE_WORK
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.trial import Trial
 
@@ -62,17 +65,26 @@ def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]
     parts: dict[str, Decision] = {}
     for one in trial.claim.instances:
         pairs = list(calls(trial, one()))
-        known = [call.strays or call.calls is not None for call, _ in pairs]
-        other = [k for k, (call, made) in enumerate(pairs) if known[k] and call.calls != made]
-        wrong = ""
-        if other:
-            call, made = pairs[other[0]]
-            path = f"makes {made} LO, not {call.calls}" if call.calls else "goes another way"
-            wrong = f"The condg of step {other[0] + 1} {path}."
+        wrong, more, unknown, other = "", "", 0, 0
+        for k, (call, made) in enumerate(pairs, 1):
+            other += call.strays or call.calls not in (None, made)
+            if call.strays:
+                wrong = wrong or f"The condg of step {k} goes another way."
+            elif call.calls is None:
+                unknown += 1
+            elif made != call.calls:
+                words = f"The condg of step {k} makes {made} LO, not {call.calls}."
+                wrong, more = (
+                    (wrong or words, more) if made < call.calls else (wrong, more or words)
+                )
         right = f"Each of {len(pairs)} calls is its source's."
-        if not all(known):
-            right += f" Where {known.count(False)} of them go rounding decides."
-        parts[one.name] = decide_exact(not other, right, wrong, {"other calls": float(len(other))})
+        if unknown:
+            right += f" Where {unknown} of them go rounding decides."
+        parts[one.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
+        if more and not wrong:
+            parts[one.name] = replace(
+                parts[one.name], verdict="inconclusive", reason=f"{MORE_WORK}. {more}"
+            )
     return Evidence(all_of(parts), {"other calls": 0.0}, len(parts))
 
 
@@ -121,17 +133,17 @@ MUTANTS = (
     Mutant.edited(
         ConvexCGS,
         ConvexCGS.run,
-        "cgs-convex-lingering",
-        "Stops condg at half of eta.",
-        {"L * self.diameter": "0.5 * L * self.diameter"},
+        "cgs-convex-hasty",
+        "Stops condg at four times eta.",
+        {"L * self.diameter": "4.0 * L * self.diameter"},
         CONDG,
     ),
     Mutant.edited(
         NCGSSpider,
         NCGSSpider.run,
-        "ncgs-spider-lingering",
-        "Stops condg at half of eta.",
-        {"self.eta": "0.5 * self.eta"},
+        "ncgs-spider-hasty",
+        "Stops condg at four times eta.",
+        {"self.eta": "4.0 * self.eta"},
         RECURSIVE,
     ),
 )

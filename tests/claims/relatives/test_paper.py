@@ -263,6 +263,18 @@ def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
     assert (found.verdict, "goes another way" in found.reason) == ("violated", True)
 
 
+@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeypatch):
+    stop = lan_sliding.condg
+
+    def strict(ask, g, u, lam, eta):
+        return stop(ask, g, u, lam, 0.5 * eta)
+
+    monkeypatch.setattr(lan_sliding, "condg", strict)
+    found = judge(claim)
+    assert (found.verdict, "more work, same guarantee" in found.reason) == ("inconclusive", True)
+
+
 @pytest.mark.parametrize("kind", [PAGEConvexFW, SpiderConvexFW])
 def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
     """By the part of the check that looks at it: the rest takes runs."""
