@@ -49,7 +49,7 @@ COVERED = ("without-replacement", "Estimator.draw", 1)
 COVERED_METHODS = (
     "katyusha-ns",
     *("prox-spiderboost", "ncgs-stochastic", "prox-asvrg", "prox-katyusha-ns", "rsag"),
-    *("natasha15", "storc", "ncgs", "ncgs-vr", "uscg-mvr"),
+    *("natasha15", "storc", "ncgs", "ncgs-vr", "uscg-mvr", "ncgs-spider", "cgs-convex"),
 )
 UNSEEN = ("schedule", "NFWU.theory", 1)
 
