@@ -166,7 +166,7 @@ FRANK_WOLFE = Method(
         sized(BALL, iterations=500, step="line-search"),
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
         # Further on rounding decides how far a step goes.
-        *(sized(BALL, iterations=80, **rule) for rule in RULES[-3:]),
+        *(sized(BALL, iterations=30, **rule) for rule in RULES[-3:]),
         # Where steps go from corner to corner a rule shows until the end.
         *(setting(few(BALL), iterations=3000, **rule) for rule in RULES[:4]),
         setting(few(BALL), iterations=500, step="line-search"),
