@@ -43,7 +43,7 @@ def chosen(*wanted):
     ]
 
 
-FOUND = ("bypass", "SPIDERG.start", 1), ("renewal", "SPIDERG.start", 1)
+FOUND = ("bypass", "SPIDERG._change", 1), ("renewal", "SPIDERG.start", 1)
 SAME = ("part-of-batch", "EpochEstimator.reference", 1)
 COVERED = ("without-replacement", "Estimator.draw", 1)
 COVERED_METHODS = (
@@ -83,7 +83,7 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
 
 def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
     faults = faults_of(NFWUSPIDERG, late=True)
-    narrow = next(one for one in faults if one.name.endswith("SPIDERG.start late-bits 1"))
+    narrow = next(one for one in faults if one.name.endswith("SPIDERG._change late-bits 1"))
     epoch = next(one for one in faults if one.operator == "late-reference")
     never = after(10**9, epoch)
     claim = CLAIMS["methods-run-nfwu-spiderg"]
