@@ -90,7 +90,7 @@ def _extremes(method: Method, first: Setting) -> Iterator[Setting]:
     if first.problem.build is on_ball and isinstance(given.get("step"), float):
         # Steps end at a corner, and the next one may, too: then the method stands still.
         corners = replace(first.problem, build=on_octahedron).called("corners")
-        yield Setting(corners, {**given, "step": 1.0})
+        yield Setting(corners, {**given, "step": 1.0, "iterations": 60})
     # A tolerance of 1/N is below what rounding leaves of a gap of 1e100: one that is given grows.
     tolerant = [one for one in method.followed if one.parameters.get("tolerance")]
     if first.problem.build is not with_penalty:

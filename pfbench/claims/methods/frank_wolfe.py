@@ -18,6 +18,7 @@ from pfbench.claims.methods.stating import (
     SEVEN_ON_BALL,
     SMALLEST,
     claims_of,
+    few,
     sized,
 )
 from pfbench.verification import Floats
@@ -25,6 +26,12 @@ from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.counts import PATH
 from pfbench.verification.laws.method import Parameters
+
+_ROUNDED = 1e-14
+"""Error of a value of f by rounding, in parts of the sizes that it sums up."""
+
+_NEAR = 1e-4
+"""How near a step of backtracking must come, in parts of it."""
 
 _SLACK = 1e-12
 """Relative error of a value of f, which backtracking may allow for."""
@@ -47,7 +54,7 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]
             elif s["step"] == "adaptive":
                 gamma = min(1.0, max(0.0, gap) / s["curvature"])
             else:
-                gamma = search.step(x, one.estimate, v)
+                gamma = search.step(x, one.estimate, v, one.x)
             yield Place(formed=formed, x=x + gamma * (v - x))
         x = one.x
 
@@ -60,22 +67,37 @@ class Backtracking:
 
     def __init__(self, problem: Waves, M: float | None) -> None:
         self._problem, self._M, self._before = problem, M, math.inf
+        self._rounded = _ROUNDED * problem.bounds.delta
 
-    def step(self, x: Floats, g: Floats, v: Floats) -> float:
-        """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough."""
+    def step(self, x: Floats, g: Floats, v: Floats, there: Floats) -> float:
+        """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough.
+
+        The guess of M divides by a difference of values: a gamma that was taken, and is as near as
+        rounding lets it be, is gone on with.
+        """
         f, d = self._problem.value, v - x
         gap, square = -float(g @ d), float(d @ d)
         if self._M is None:
             change = self._problem.gradient(x + 1e-3 * d) - self._problem.gradient(x)
-            self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square))
-        here, M = f(x), self._M
+            self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square or 1.0))
+        here, M, unsure = f(x), self._M, _NEAR
+        taken = float((there - x) @ d) / (square or 1.0)
+        rounded = _ROUNDED * float(np.abs(g) @ (np.abs(x) + np.abs(v)))
+        if gap <= 4.0 * rounded or square <= _NEAR**3:  # there is no gap to tell
+            return min(1.0, max(0.0, taken))
         if math.isfinite(self._before) and self._before > here:
             guess = gap * gap / (2.0 * (self._before - here) * square)
+            unsure = min(0.1, max(_NEAR, self._rounded / (self._before - here)))
+            unsure += 3.0 * rounded / gap
             M = min(max(guess, 0.9 * M), M)
         while True:
             gamma = min(1.0, gap / (M * square))
+            near = gamma < 1.0 and abs(taken - gamma) <= unsure * gamma
+            if near:
+                gamma, M = taken, gap / (taken * square)
             promised = here - gamma * gap + gamma * gamma * M * square / 2.0
-            if f(x + gamma * d) <= promised + _SLACK * abs(here):
+            above = f(x + gamma * d) - promised - _SLACK * abs(here)
+            if above <= (self._rounded if near else 0.0):
                 self._M, self._before = M, here
                 return gamma
             M *= 2.0
@@ -143,7 +165,11 @@ FRANK_WOLFE = Method(
         *(sized(OCTAHEDRON, iterations=2000, **rule) for rule in RULES[1:3]),
         sized(BALL, iterations=500, step="line-search"),
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
-        *(sized(BALL, iterations=1000, **rule) for rule in RULES[-3:]),
+        # Further on rounding decides how far a step goes.
+        *(sized(BALL, iterations=30, **rule) for rule in RULES[-3:]),
+        # Where steps go from corner to corner a rule shows until the end.
+        *(setting(few(BALL), iterations=3000, **rule) for rule in RULES[:4]),
+        setting(few(BALL), iterations=500, step="line-search"),
     ),
     counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
     chosen=tuple(

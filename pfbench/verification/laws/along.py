@@ -81,7 +81,7 @@ class Along:
         table: _Stored | None = None
         for t, (one, place, (now, filled)) in enumerate(zip(told, places, asked, strict=False)):
             formed, calls = place.formed, (*left, *now)
-            here = [call for call in calls if near(call.points[0], formed.at)]
+            here = _asked_near(calls, formed.at)
             again = _asked_again(here, formed)
             here = [call for call in here if id(call) not in again]
             elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
@@ -333,14 +333,20 @@ def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed)
     Calls are told by their identity.
     """
     names = {call.indices.tobytes() for call in used}
-    return {
-        id(call)
-        for call in calls
-        if formed.against is not None
-        and len(call.points) == 1
-        and call.indices.tobytes() in names
-        and near(call.points[0], formed.against)
-    }
+    if formed.against is None:
+        return set()
+    alone = [one for one in calls if len(one.points) == 1 and one.indices.tobytes() in names]
+    return set(map(id, _asked_near(alone, formed.against)))
+
+
+def _asked_near(calls: Sequence[Asked], x: Floats) -> list[Asked]:
+    """Return the calls that ask at a point; each point among them is compared once."""
+    found = dict[bytes, bool]()
+    for call in calls:
+        key = call.points[0].tobytes()
+        if key not in found:
+            found[key] = near(call.points[0], x)
+    return [call for call in calls if found[call.points[0].tobytes()]]
 
 
 def _asked_again(here: Sequence[Asked], formed: Formed) -> set[int]:
