@@ -171,7 +171,7 @@ def test_faults_planted_by_hand_are_named_with_their_iteration(monkeypatch):
     assert 0 < first < 200  # one batch in thirty has a large component
     assert (10_000, first) == next(one for one in Clipped.acted if one[0] == 10_000)
     # A snapshot left out shows a step later: at the old one there is a difference.
-    assert iteration("prox-svrg", LateSnapshots) == 11 * 67
+    assert iteration("prox-svrg", LateSnapshots) == 11 * 4
     monkeypatch.setattr(sliding, "condg", capped)
     first = iteration("ncgs-stochastic", Capped)
     assert [(10_000, first)] == Capped.ended

@@ -48,7 +48,8 @@ def test_a_tolerance_that_grows_late_is_seen(monkeypatch, room, kind):
         return RIGHT(ask, l, u, lam, eta * (2.0 if faulty.now >= 900 else 1.0))
 
     monkeypatch.setattr(room, "condg", loose)
-    assert 900 <= seen(kind.name, faulty) <= 1100
+    # Not each of its inner loops goes on for so long.
+    assert 900 <= seen(kind.name, faulty) <= 1300
 
 
 def capped(ask, l, u, lam, eta):  # noqa: E741
