@@ -53,6 +53,7 @@ _STRICTER = (
     (frozenset({"ncgs-spider"}), "NCGSSpider.run", "factor", "(0.5 * self.eta)"),
     (frozenset({"ncgs-spider"}), "NCGSSpider.run", "late-factor", "(0.5 * self.eta if "),
     (frozenset({"cgs-convex"}), "ConvexCGS.run", "term", "(k * ((2.0 * k + 1.0)))"),
+    (frozenset({"cgs-convex"}), "ConvexCGS.run", "constant", "/ (k * (k + 2.0)))"),
 )
 """Stops of condg at half of eta, or between that and eta."""
 
