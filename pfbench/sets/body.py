@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, read_only
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared
 from pfbench.base.protocols import FeasibleSet
@@ -56,9 +56,7 @@ def normalised(g: Floats) -> tuple[Floats, int]:
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a read-only copy."""
-    copy = array.copy()
-    copy.setflags(write=False)
-    return copy
+    return read_only(array.copy())
 
 
 class Described:

@@ -67,16 +67,16 @@ def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]
         pairs = list(calls(trial, one()))
         wrong, more, unknown, other = "", "", 0, 0
         for k, (call, made) in enumerate(pairs, 1):
-            other += call.strays or call.calls not in (None, made)
+            words = f"The condg of step {k} makes {made} LO, not {call.calls}."
             if call.strays:
                 wrong = wrong or f"The condg of step {k} goes another way."
             elif call.calls is None:
                 unknown += 1
-            elif made != call.calls:
-                words = f"The condg of step {k} makes {made} LO, not {call.calls}."
-                wrong, more = (
-                    (wrong or words, more) if made < call.calls else (wrong, more or words)
-                )
+            elif made < call.calls:
+                wrong = wrong or words
+            elif made > call.calls:
+                more = more or words
+            other += call.strays or call.calls not in (None, made)
         right = f"Each of {len(pairs)} calls is its source's."
         if unknown:
             right += f" Where {unknown} of them go rounding decides."

@@ -63,8 +63,8 @@ def page(contents: Contents) -> str:
     }
     studies = [(part.results, part.figure) for part in contents.parts]
     rates = contents.theory.rates
-    # Of very many runs each of these texts is long: none is kept beside the next.
-    runs = html.packed(html.as_json(contents.spec, studies, contents.labels, rates))
+    # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
+    runs = Markup(html.packed(html.as_json(contents.spec, studies, contents.labels, rates)))
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "words": WORDS,
@@ -75,7 +75,7 @@ def page(contents: Contents) -> str:
         "css": Markup(_own("report.css")),
         "script": Markup("".join(map(_own, _SCRIPTS))),
         "plotly": Markup(html.packed(html.plotly_js())),
-        "runs": Markup(runs),
+        "runs": runs,
     }
     return environment.from_string(_own("report.html.j2")).render(values)
 
