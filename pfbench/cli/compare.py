@@ -211,7 +211,7 @@ def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_
         raise AssertionError("a report on one method begins with it")
     comparison = about.compared[0]
     said = [about.sentence, *front_in_words(about)]
-    (study,) = report.spec.studies
+    study = report.spec.study
     files = [] if receipt is None else [receipt]
     if output is not None:
         files += write_contents(everything, output)

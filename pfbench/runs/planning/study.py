@@ -6,7 +6,7 @@ in ``{batch}``, stand in selectors, in `every` and in the budget for the values 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -113,6 +113,16 @@ class Study:
     def labels(self) -> tuple[str, ...]:
         """The names of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
+
+    @property
+    def tuned_methods(self) -> tuple[Tuned, ...]:
+        """The methods that are tuned."""
+        return self.tune.methods if self.tune else ()
+
+    @property
+    def every_label(self) -> tuple[str, ...]:
+        """The names of the algorithms, and those that tuned methods have once they are tuned."""
+        return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
     def forms_of(self, name: str) -> tuple[str, ...]:
         """Return the labels that a name in an order stands for."""
@@ -237,8 +247,7 @@ class Study:
 
     def tuned(self) -> Iterator[tuple[Named, Tuned, Setting]]:
         """Yield what is tuned: each method on each problem at each setting."""
-        methods = self.tune.methods if self.tune else ()
-        for setting, problem, method in product(self.settings, self.problems, methods):
+        for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
     def searches(self) -> Iterator[PlannedRun]:
@@ -274,6 +283,16 @@ class Spec:
     text: str = ""
     path: Path | None = None
     candidate: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def study(self) -> Study:
+        """The only study, as a suite has."""
+        (study,) = self.studies
+        return study
+
+    def each(self, of: Callable[[Study], Study]) -> "Spec":
+        """Return the same with what is made of each study in its place."""
+        return replace(self, studies=tuple(map(of, self.studies)))
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs, each once."""
