@@ -194,8 +194,7 @@ def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
 
 def _killable(plan: "PlannedRun") -> "Run":
     from pfbench.runs.engines.engine import LocalProcesses
-    from pfbench.runs.engines.making import make
-    from pfbench.runs.engines.unfinished import run_of, unfinished_run
+    from pfbench.runs.engines.making import make, run_of, unfinished_run
     from pfbench.runs.engines.workers import Task
 
     try:

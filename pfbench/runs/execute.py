@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
-from pfbench.runs.engines.making import make
-from pfbench.runs.engines.unfinished import run_of, unfinished_run
+from pfbench.runs.engines.making import make, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
