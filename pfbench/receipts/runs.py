@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.runs.storage.content import INTEGERS, packed, unpacked
+from pfbench.runs.storage.content import dtype_of, packed, unpacked
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
@@ -164,10 +164,7 @@ def bits_of(problem: Any, x: Any) -> bytes:
 
 def written(rows: Sequence[Row]) -> bytes:
     """Return the runs as a Parquet file, in which a changed byte is seen."""
-    columns = {
-        name: np.array([row[name] for row in rows], np.int64 if name in INTEGERS else np.float64)
-        for name in COLUMNS
-    }
+    columns = {name: np.array([row[name] for row in rows], dtype_of(name)) for name in COLUMNS}
     return packed(json.dumps({"schema": 1}).encode(), columns)
 
 

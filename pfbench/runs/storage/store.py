@@ -25,15 +25,17 @@ from pfbench.runs.storage.content import (
     Columns,
     Entry,
     entry_of,
-    file_of,
     header_of,
+    metadata_of,
     packed,
     parse,
     row_digest,
+    text_of,
     told_plainly,
+    trace_of,
 )
 from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.files import files_in, refused, unreadable
+from pfbench.runs.storage.files import files_in, storing_in, unreadable
 from pfbench.runs.storage.index import Index, Listing, Row, row_of, uncollected
 from pfbench.runs.storage.kinds import KEY, KINDS
 from pfbench.runs.storage.packing import SEGMENTS
@@ -126,8 +128,8 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        header, data = file_of(key, run, environment, notes or {})
-        self.write("run", key, data, header)
+        header = metadata_of(key, run, environment, notes or {})
+        self.write("run", key, packed(text_of(header), trace_of(run)), header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -156,15 +158,13 @@ class Store:
     def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
         path = self.path(key, kind)
-        try:
+        with storing_in(self.folder, f"{kind} {key}"):
             opening.check_folders(path, self.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as file:
                 file.write(data)
                 file.flush()
                 stamp = os.fstat(file.fileno())
-        except OSError as error:
-            raise refused(f"{kind} {key}", self.folder, error) from error
         self._index.add(row_of(kind, key, header), stamp)
 
     # --- reading ----------------------------------------------------------------------------------

@@ -18,11 +18,11 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.files import files_in, is_young
-from pfbench.runs.storage.gathering import rewrite, write_segments
+from pfbench.runs.storage.gathering import rewrite
 from pfbench.runs.storage.keys import source_digest
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.opening import check_folders, is_file
-from pfbench.runs.storage.packing import SEGMENTS
+from pfbench.runs.storage.packing import SEGMENTS, write_segments
 from pfbench.runs.storage.schema import list_of, text
 from pfbench.runs.storage.segment import Packed
 from pfbench.runs.storage.store import DAMAGED, Store
@@ -340,7 +340,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
             else:
                 refused.append((kind, key, differs))
 
-    for _ in write_segments(store, packed()):
+    for _ in write_segments(store.folder, packed()):
         pass
     return Merged(taken, equal, refused, damaged)
 
