@@ -33,13 +33,7 @@ class Naming:
     @property
     def columns(self) -> dict[str, str]:
         """The same by the names of columns."""
-        targets = ", ".join(self.targets)
-        return {
-            "sweep": self.sweep,
-            "setting": self.setting,
-            "label": self.label,
-            "targets": targets,
-        }
+        return vars(self) | {"targets": ", ".join(self.targets)}
 
 
 Planned = tuple[str, str, int]

@@ -4,8 +4,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 
 class Spool:
@@ -23,15 +22,8 @@ class Spool:
         self._places = {name: k for k, name in enumerate(names)}
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Forget the rows."""
         self._file.close()
 
     @property

@@ -3,14 +3,12 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from io import StringIO
-from itertools import chain, repeat
 from operator import add
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
@@ -21,6 +19,9 @@ from pfbench.runs.storage.exports.curves import View
 from pfbench.runs.storage.exports.naming import naming_of
 from pfbench.runs.storage.exports.selected import Selected
 from pfbench.runs.storage.exports.spool import Spool
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RUN_COLUMNS = (
     "key",
@@ -52,7 +53,10 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
 
     A cell is empty where a run has no such measure.
     """
-    with Spool(folder, RUN_COLUMNS) as runs, Spool(folder, ("key", *TRACE_COLUMNS)) as traces:
+    with (
+        closing(Spool(folder, RUN_COLUMNS)) as runs,
+        closing(Spool(folder, ("key", *TRACE_COLUMNS))) as traces,
+    ):
         for entry in selected:
             runs.add(*_run(entry, view))
             key = (entry.key,)
@@ -68,7 +72,7 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
 def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
     trace = folder / "trace.csv"
-    with Spool(folder, RUN_COLUMNS) as runs, trace.open("x", encoding="utf-8") as file:
+    with closing(Spool(folder, RUN_COLUMNS)) as runs, trace.open("x", encoding="utf-8") as file:
         file.write("key,iteration,column,value\n")
         for entry in selected:
             runs.add(*_run(entry, view))
@@ -148,7 +152,7 @@ def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
     """
     path = folder / "benchopt_run_pfbench.parquet"
-    with Spool(folder, ()) as spool:
+    with closing(Spool(folder, ())) as spool:
         for entry in selected:
             about = _about(entry, view)
             columns = list(zip(*entry.run.rows, strict=True)) or [()] * len(entry.run.columns)
@@ -191,20 +195,19 @@ def _write_parquet(path: Path, spool: Spool) -> None:
     at = spool.names.index(_benchopt("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
         for runs in _together(spool, at):
-            lengths = [len(run[at]) for run in runs]
-            of = np.repeat(np.arange(len(runs)), lengths)
-            columns = []
-            for kind, cells in zip(schema.types, zip(*runs, strict=True), strict=True):
-                if any(isinstance(cell, tuple) for cell in cells):
-                    filled = map(_filled, cells, lengths)
-                    columns.append(pa.array([*chain.from_iterable(filled)], kind))
-                else:
-                    columns.append(pa.array(cells, kind).take(of))
-            writer.write_table(pa.table(columns, schema=schema))
+            tables = [_lines(run, len(run[at]), schema) for run in runs]
+            writer.write_table(pa.concat_tables(tables).combine_chunks())
 
 
-def _filled(cells: tuple[float, ...] | None, length: int) -> Iterable[float | None]:
-    return repeat(None, length) if cells is None else cells
+def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
+    """Return the lines of a run, in each of which stands what is no trace."""
+    import pyarrow as pa
+
+    columns = [
+        pa.array(cell, kind) if isinstance(cell, tuple) else pa.repeat(pa.scalar(cell, kind), length)
+        for cell, kind in zip(run, schema.types, strict=True)
+    ]
+    return pa.table(columns, schema=schema)
 
 
 def _together(spool: Spool, at: int) -> Iterator[list[list[Any]]]:
