@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError, in_words
-from pfbench.oracles import Ledger, Oracles
-from pfbench.points import form_of
+from pfbench.oracles import Ledger
 from pfbench.receipts.runs import OF_STEPS, Row, bits_of, summed
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.runs.loop.isolated import apart
 from pfbench.runs.rerun import TOLERANCE
 
@@ -221,7 +221,7 @@ def followed(made: Made, seed: int, most: int, *, isolated: bool) -> Followed:
     multiprocessing.current_process().daemon = False
     (problem, algorithm), ledger = made(), Ledger()
     backend = problem.open(np.random.default_rng(seed))
-    ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
+    ask = oracles_of(problem, backend, ledger)
     begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
     states = begin(ask, problem.start(), np.random.default_rng(seed))
     try:

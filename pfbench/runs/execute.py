@@ -205,9 +205,7 @@ def _stated(keys: Keys, least: tuple[float, str] | None) -> dict[str, Any]:
     return notes
 
 
-@one_thread()  # so that a schedule has the same bits here and in a worker
-def _keys(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
-    return keys_of(plans, environment)
+_keys = one_thread()(keys_of)  # so that a schedule has the same bits here and in a worker
 
 
 def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outcome:

@@ -84,7 +84,7 @@ def pack(
         "planned": len(outcomes),
         "own": own,
         "environments": _each(dict(entry.environment) for entry in entries),
-        "problems": {o.plan.problem: _digest(o.plan) for o in outcomes},
+        "problems": {o.plan.problem: resolve(o.plan).on.digest for o in outcomes},
         "data": data_digests(o.plan for o in outcomes),
     }
     files = {SPEC: text.encode()}
@@ -141,10 +141,6 @@ def _each(environments: Iterator[dict[str, str]]) -> list[dict[str, str]]:
         if environment not in found:
             found.append(environment)
     return found
-
-
-def _digest(plan: PlannedRun) -> str:
-    return str(resolve(plan).on.digest)
 
 
 def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:

@@ -7,13 +7,14 @@ from functools import cache
 from typing import Any
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve_each
 from pfbench.runs.storage.keys import (
     content_key,
-    need_sources,
+    has_source,
     source_digest,
     source_note,
     version_of,
@@ -102,7 +103,12 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {module_of(name) for name in own_names(plan.own_selectors)}
-    need_sources(own)
+    for module in sorted(own):
+        if not has_source(module):
+            raise InputError(
+                f"{module} has no Python source that a stored run could be known by: name a "
+                "module that has one, and imports it."
+            )
     return frozenset({_LOOP, *made, algorithm, *measures, *own})
 
 

@@ -1,7 +1,7 @@
 """Looking after a store: checking every file, clearing away, and merging two stores."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -359,7 +359,7 @@ def difference(kind: str, ours: Any, theirs: Any) -> str | None:
     found = _first_difference(_comparable(ours.run), _comparable(theirs.run))
     if found is None and dict(ours.environment) != dict(theirs.environment):
         return "environment"
-    return found or _trace_difference(ours.run, theirs.run)
+    return found or trace_difference(ours.run, theirs.run)
 
 
 def _comparable(run: Run) -> dict[str, Any]:
@@ -381,13 +381,30 @@ def _first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str
     return None
 
 
-def _trace_difference(ours: Run, theirs: Run) -> str | None:
+def trace_difference(ours: Run, theirs: Run, tolerance: float | None = None) -> str | None:
+    """Return the first thing in which two traces differ but for times, None if they agree.
+
+    Parameters
+    ----------
+    tolerance
+        By how much of the largest of its column a measure may differ; None: in no bit.
+    """
     if ours.columns != theirs.columns:
         return "columns of the trace"
     if len(ours.rows) != len(theirs.rows):
         return "length of the trace"
     columns = zip(*ours.rows, strict=True), zip(*theirs.rows, strict=True)
     for name, mine, other in zip(ours.columns, *columns, strict=False):
-        if name not in TIMES and not np.array_equal(mine, other, equal_nan=True):
+        if name in TIMES:
+            continue
+        if tolerance is None and not np.array_equal(mine, other, equal_nan=True):
             return f"column {name} of the trace"
+        if tolerance is not None and not _near(mine, other, tolerance):
+            return f"column {name} of the trace, by more than {tolerance:g} of its largest"
     return None
+
+
+def _near(ours: Sequence[Any], theirs: Sequence[Any], tolerance: float) -> bool:
+    one, other = (np.array(each, dtype=float) for each in (ours, theirs))
+    scale = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+    return np.allclose(one, other, rtol=0.0, atol=tolerance * scale, equal_nan=True)
