@@ -80,7 +80,6 @@ def rerun(
     share: float,
     engine: Engine,
     *,
-    rng: random.Random | None = None,
     told: Callable[[str], object] = lambda text: None,
     modules: Collection[str] = (),
     anywhere: bool = False,
@@ -98,8 +97,6 @@ def rerun(
         The part of the runs, in (0, 1]; rounded up.
     engine
         Where they are made: in processes that can be killed, as a stranger's run may not end.
-    rng
-        Chooses the runs; nobody can foresee them if it is not given.
     told
         Is told what is made again, before it is.
     modules
@@ -117,7 +114,8 @@ def rerun(
         If the system does not let a file be read.
     """
     keys = [*store.keys()]
-    chosen = (rng or random.SystemRandom()).sample(keys, math.ceil(share * len(keys)))
+    # Nobody can foresee them.
+    chosen = random.SystemRandom().sample(keys, math.ceil(share * len(keys)))
     left_out: Counter[str] = Counter()
     environment = engine.environment()
     sources = cache(source_digest)

@@ -128,18 +128,13 @@ class _Group:
         self.text += len(one.text)
 
 
-def write_segment(runs: Iterator[Packed], folder: Path) -> int:
+def write_segment(runs: Iterator[Packed], folder: Path) -> None:
     """Write the files of a segment into an empty folder, and flush them to the disk.
 
     Parameters
     ----------
     runs
         By algorithm, problem and seed; as many are taken as a segment holds.
-
-    Returns
-    -------
-    int
-        How many were taken.
 
     Raises
     ------
@@ -188,7 +183,6 @@ def write_segment(runs: Iterator[Packed], folder: Path) -> int:
     about = {"schema": SCHEMA, "runs": taken, "groups": groups, "traces": [*map(list, traces)]}
     _write_manifest(folder / MANIFEST, about | {"files": files})
     sync_folder(folder)
-    return taken
 
 
 def _length(one: Packed) -> int:

@@ -104,11 +104,6 @@ class Packed:
 class Segment:
     """An opened segment; its files are opened where they are needed.
 
-    Attributes
-    ----------
-    runs
-        How many it has.
-
     Raises
     ------
     Damaged
@@ -120,7 +115,6 @@ class Segment:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._about = _read_manifest(folder / MANIFEST)
-        self.runs: int = self._about["runs"]
         self._last: tuple[int, _Decoded] | None = None
 
     def listed(self) -> "tuple[list[tuple[int, pa.Table]], list[Damaged]]":

@@ -93,9 +93,6 @@ class Store:
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
         return self.folder / KINDS[kind].file.format(shard=key[:2], key=key)
 
-    def __contains__(self, key: str) -> bool:
-        return opening.is_file(self.path(key)) or key in self.segments
-
     # --- writing ----------------------------------------------------------------------------------
 
     def check_writable(self) -> None:
