@@ -17,7 +17,7 @@ from pfbench.cli.catalogue import spec_path, suites
 from pfbench.cli.grids import show_grids
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed
+from pfbench.cli.printing import announce, exit_if_failed
 from pfbench.cli.report import OUTPUT, command_line, commit
 from pfbench.cli.tables import Fact, heading, show, show_facts
 from pfbench.cli.words import plural, size
@@ -100,8 +100,7 @@ def compare(
                 where = engine.environment()
                 write(receipt, spec, method, price or "", compared, where, __version__)
             _tell(compared, None if text else output, receipt, as_json=as_json)
-            failed = [one for one in compared.own if one.entry.run.status in FAILURES]
-            exit_if_failed(failed, ", and the report shows them as such")
+            exit_if_failed(compared.own, ", and the report shows them as such")
 
 
 def shipped_with(path: Path) -> "Shipped | None":

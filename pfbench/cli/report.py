@@ -16,7 +16,7 @@ from pfbench.cli.catalogue import MAIN_REPORT, PAPER, spec_path, specs
 from pfbench.cli.changes import show_changes
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, note, print_json
+from pfbench.cli.printing import announce, exit_if_failed, note, print_json
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ def report(
         looked_up = [Store(folder) for folder in folders]
         reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
-    failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
-    exit_if_failed(failed, ", and the reports show them as such")
+    exit_if_failed(outcomes, ", and the reports show them as such")
 
 
 def _names_of(given: Sequence[str] | None, *, everything: bool) -> Sequence[str]:

@@ -18,7 +18,7 @@ from pfbench.cli import printing
 from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import Steps
 from pfbench.cli.promised import promised, promised_lines
-from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
+from pfbench.cli.tables import Line, columns, fields, folded, heading, show
 from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
 from pfbench.cli.words import whole as whole_number
 
@@ -118,7 +118,9 @@ def solve(
         show_runs(runs, promised_lines(promised(ready, runs), len(runs)))
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    printing.exit_if(any(run.status in printing.FAILURES for run in runs), _status(runs))
+    # The user interrupts one that is killed.
+    status = printing.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
+    printing.exit_if(any(run.status in printing.FAILURES for run in runs), status)
 
 
 def _check_length(ready: "Ready", seeds: range) -> None:
@@ -141,11 +143,6 @@ def _check_length(ready: "Ready", seeds: range) -> None:
 def _described(run: "Run", promise: object) -> dict[str, object]:
     place = None if run.place is None else run.place._asdict()
     return run.as_json() | {"promised": promise, "place": place, "note": run.note}
-
-
-def _status(runs: "Sequence[Run]") -> int:
-    """Return the exit status of runs that failed; the user interrupts one that is killed."""
-    return printing.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
 
 
 def _names(given: str | None, default: str) -> list[str]:
@@ -307,6 +304,8 @@ _ROWS = 12
 
 def _trace(run: "Run") -> RenderableType | None:
     """Return the trace of what was measured, None if nothing was."""
+    import numpy as np
+
     from pfbench.runs.loop.run import TRACE_COLUMNS
 
     # Not `run.trace`: pandas takes longer to import than a small run does.
@@ -314,7 +313,8 @@ def _trace(run: "Run") -> RenderableType | None:
     exact = [
         name
         for name in run.columns
-        if name.endswith("_lower") and _equal(trace[name], trace[name.removesuffix("_lower")])
+        if name.endswith("_lower")
+        and np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
@@ -331,13 +331,8 @@ def _trace(run: "Run") -> RenderableType | None:
     ]
     names = ["iteration", *counts, *map(str, measured)]
     title = f"trace ({len(chosen)} of {plural(len(run.rows), 'row')}; --trace FILE writes all)"
-    return heading(title, numbers(names, rows))
-
-
-def _equal(values: Sequence[float], others: Sequence[float]) -> bool:
-    """Return whether two columns have the same numbers, and none at the same places."""
-    pairs = zip(values, others, strict=True)
-    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+    # What does not fit beside comes below, behind the first column.
+    return heading(title, folded(names, rows, right=names))
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:
