@@ -6,7 +6,7 @@ a hash of its iterates, so that whoever makes it again sees whether it is the sa
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
@@ -179,15 +179,12 @@ def read(data: bytes, number: int) -> list[Row]:
     _, columns, _ = unpacked(data)
     if tuple(columns) != COLUMNS:
         raise Damaged("incomplete", "its table has other columns than the runs of a receipt")
-    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in _numbers(columns)]
+    numbers = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in numbers]
     for row in rows:
         if not (row["cell"] in range(number) and _is_seed(row["data"]) and _is_seed(row["seed"])):
             raise Damaged("unreadable", "a row is of no cell, or has no seed")
     return rows
-
-
-def _numbers(columns: Mapping[str, Any]) -> Iterator[tuple[float, ...]]:
-    return zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
 
 
 def _is_seed(value: float) -> bool:
