@@ -19,12 +19,11 @@ from typing import Any
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
 from pfbench.runs.engines.making import make, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.gathering import pack_if_many
-from pfbench.runs.storage.lengths import Lengths
+from pfbench.runs.storage.lengths import Lengths, within
 from pfbench.runs.storage.planned import Keys, keys_of
 from pfbench.runs.storage.store import Store
 
