@@ -90,8 +90,10 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            paths = _paths(_names_of(spec, everything=everything))
-            reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
+            names = spec or [MAIN_REPORT]
+            if everything:
+                names = [name for name in specs() if not name.startswith(f"{PAPER}/")]
+            reports, outcomes = _made(_paths(names), folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
@@ -101,13 +103,6 @@ def report(
         reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
     exit_if_failed(outcomes, ", and the reports show them as such")
-
-
-def _names_of(given: Sequence[str] | None, *, everything: bool) -> Sequence[str]:
-    """Return the names or paths of the reports that are asked for."""
-    if everything:
-        return [name for name in specs() if not name.startswith(f"{PAPER}/")]
-    return given or [MAIN_REPORT]
 
 
 def _paths(given: Sequence[str]) -> list[Path]:

@@ -105,7 +105,9 @@ def read_spec(path: Path) -> Spec:
             for k, part in enumerate(tables, 1)
         ]
         with noting():
-            _check_keys(where, [study for study in studies if study])
+            for key, times in Counter(study.key for study in studies if study).items():
+                if times > 1:
+                    raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
     else:
         studies = [_study(of_spec, replace(_EMPTY, title=title))]
     candidate: Mapping[str, Any] = of_spec.take("candidate", fields.candidate, {})
@@ -182,12 +184,6 @@ def _listed(table: Any, where: str, noting: Noting, number: int) -> Study | None
     title = of_study.take("title", fields.text, key)
     about = of_study.take("about", fields.any_text, "")
     return _study(of_study, replace(_EMPTY, key=key, title=title, about=about))
-
-
-def _check_keys(where: str, studies: Sequence[Study]) -> None:
-    for key, times in Counter(study.key for study in studies).items():
-        if times > 1:
-            raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
 
 
 def _study(table: _Table, begun: Study) -> Study | None:

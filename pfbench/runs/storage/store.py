@@ -10,7 +10,7 @@ set aside in ``damaged``, never deleted, and the store goes on as if it were mis
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
 from itertools import takewhile
 from pathlib import Path
@@ -290,33 +290,20 @@ class Store:
         try:
             opening.check_folders(aside, self.folder)
             opening.check_folders(path, self.folder)
-            if not self._is_damaged(kind, key):
+            if _is_sound(lambda: self.look(kind, key)):
                 return None
             folder.mkdir(parents=True, exist_ok=True)
             while os.path.lexists(aside):
                 number += 1
                 aside = folder / f"{path.stem}.{number}{path.suffix}"
             path.rename(aside)
-            if self._is_whole(kind, key, aside):  # it was written anew in between
-                aside.replace(path)
+            most = KINDS[kind].most_bytes
+            if _is_sound(lambda: parse(kind, key, opening.read_file(aside, most))):
+                aside.replace(path)  # it was written anew in between
                 return None
         except (OSError, Damaged):
             return None
         return aside
-
-    def _is_damaged(self, kind: str, key: str) -> bool:
-        try:
-            self.look(kind, key)
-        except Damaged:
-            return True
-        return False
-
-    def _is_whole(self, kind: str, key: str, path: Path) -> bool:
-        try:
-            parse(kind, key, opening.read_file(path, KINDS[kind].most_bytes))
-        except Damaged:
-            return False
-        return True
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all entries of a kind, sorted."""
@@ -351,6 +338,14 @@ class Store:
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
+
+
+def _is_sound(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except Damaged:
+        return False
+    return True
 
 
 def _row(kind: str, key: str, path: str) -> Row:
