@@ -74,7 +74,7 @@ def _settled(study: Study, choices: tuple[Choice, ...]) -> Study:
 def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
     """Return what became of one point of a grid, from its runs by the seeds of the search."""
     whole = [run.counts.as_dict()[tune.count] for run in runs]
-    firsts = [reached(tune.targets, run.columns, run.rows) for run in runs]
+    firsts = [reached(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []
     for at, target in enumerate(tune.targets):
         calls = [found[at]["calls"] for found in firsts]
