@@ -109,7 +109,7 @@ def standings(suite: Spec, shipped: Shipped) -> Iterator[tuple[str, str]]:
 
     It is compared with all of its class, as on the page of a comparison.
     """
-    name = suite.study.algorithms[0].selector.partition("[")[0]  # any of them, to stand in its place
+    name, _, _ = suite.study.algorithms[0].selector.partition("[")  # any, to stand in its place
     (results,) = put_on(suite, name, Kept(shipped.runs)).report.results
     compared = tuple(comparisons(results))[:1]
     fronts = [front(compared, (label,)) for label in results.study.labels]

@@ -1,8 +1,8 @@
 """By what a store knows a planned run: its key, and that of all that differ in their limits.
 
 No algorithm sees its budget or its time limit: a longer run begins with a shorter one, bit for bit.
-`iterations` is a limit like them where no iterate depends on it (`Algorithm.anytime`); anything else
-that a schedule depends on makes another run.
+`iterations` is a limit like them where no iterate depends on it (`Algorithm.anytime`); anything
+else that a schedule depends on makes another run.
 """
 
 import math

@@ -9,6 +9,7 @@ from pfbench.runs.storage.gathering import order_of
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.store import Store
 
+
 class Selected:
     """The runs that some rows of a listing name, by algorithm, problem and seed.
 

@@ -203,10 +203,10 @@ def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
     """Return the lines of a run, in each of which stands what is no trace."""
     import pyarrow as pa
 
-    columns = [
-        pa.array(cell, kind) if isinstance(cell, tuple) else pa.repeat(pa.scalar(cell, kind), length)
-        for cell, kind in zip(run, schema.types, strict=True)
-    ]
+    columns = []
+    for cell, kind in zip(run, schema.types, strict=True):
+        of_all = isinstance(cell, tuple)
+        columns.append(pa.array(cell if of_all else [cell] * length, kind))
     return pa.table(columns, schema=schema)
 
 
