@@ -84,7 +84,7 @@ def solve(
     limits = None if budget is None else Budget.parse(budget)
     measures = _names(measure, TRACED if trace else "")
     if trace is not None:
-        check_trace(trace)
+        _check_trace(trace)
 
     from pfbench.cli.forecast import show_expected
     from pfbench.runs.loop.stop import Stop, recorded
@@ -204,14 +204,8 @@ def _killable(plan: "PlannedRun") -> "Run":
 # --- the trace ------------------------------------------------------------------------------------
 
 
-def check_trace(path: Path) -> None:
-    """Refuse a trace file that could not be written, before anything runs.
-
-    Raises
-    ------
-    InputError
-        If its suffix is not known, its folder does not exist or is not writable, or it is a folder.
-    """
+def _check_trace(path: Path) -> None:
+    """Refuse a trace file that could not be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
     check_writable(path, f"--trace {path}")

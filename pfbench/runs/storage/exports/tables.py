@@ -203,11 +203,8 @@ def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
     """Return the lines of a run, in each of which stands what is no trace."""
     import pyarrow as pa
 
-    columns = []
-    for cell, kind in zip(run, schema.types, strict=True):
-        of_all = isinstance(cell, tuple)
-        columns.append(pa.array(cell if of_all else [cell] * length, kind))
-    return pa.table(columns, schema=schema)
+    columns = (cell if isinstance(cell, tuple) else [cell] * length for cell in run)
+    return pa.table([*map(pa.array, columns, schema.types)], schema=schema)
 
 
 def _together(spool: Spool, at: int) -> Iterator[list[list[Any]]]:
