@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import real, text
@@ -31,6 +31,10 @@ STATUSES: Mapping[str, str] = {
 
 HOLDS = frozenset({"finished", "target", "budget", "timeout"})
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
+
+
+NOTHING = frozenset({"killed"})
+"""Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,19 +215,15 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("own_output", "place", "note", "columns", "rows", "x"):
-            del named[name]
-        return (
-            {"schema": 1}
-            | named
-            | {
-                "parameters": dict(self.parameters),
-                "unmet": list(self.unmet),
-                "counts": self.counts.as_dict(),
-                "final": dict(self.final),
-            }
-        )
+        left_out = ("own_output", "place", "note", "columns", "rows", "x")
+        return {
+            "schema": 1,
+            **{name: value for name, value in vars(self).items() if name not in left_out},
+            "parameters": dict(self.parameters),
+            "unmet": list(self.unmet),
+            "counts": self.counts.as_dict(),
+            "final": dict(self.final),
+        }
 
 
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")

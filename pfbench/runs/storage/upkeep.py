@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.base.selectors import by_module
 from pfbench.base.user_code import is_ours
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import NOTHING, Run
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.files import files_in, is_young
@@ -30,9 +30,6 @@ from pfbench.runs.storage.store import DAMAGED, Store
 _SOURCE_NOTE = list_of(text)
 TIMES = frozenset({"seconds", "oracle_seconds"})
 """What may differ where a run is made again."""
-
-_NOTHING = "killed"
-"""A run of this status says nothing about its algorithm: any other replaces it."""
 
 Progress = Callable[[], None]
 
@@ -346,7 +343,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 
 
 def _killed(content: Any) -> bool:
-    return isinstance(content, Entry) and content.run.status == _NOTHING
+    return isinstance(content, Entry) and content.run.status in NOTHING
 
 
 def difference(kind: str, ours: Any, theirs: Any) -> str | None:
