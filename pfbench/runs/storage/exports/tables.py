@@ -2,12 +2,14 @@
 
 import csv
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache
 from io import StringIO
 from operator import add
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED
@@ -18,7 +20,6 @@ from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.exports.curves import View
 from pfbench.runs.storage.exports.naming import naming_of
 from pfbench.runs.storage.exports.selected import Selected
-from pfbench.runs.storage.exports.spool import Spool
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,14 +49,57 @@ RUN_COLUMNS = (
 `unmet` and `environment` are JSON."""
 
 
+class _Spool:
+    """A table whose columns are found while its rows come; none of them stays in memory.
+
+    Parameters
+    ----------
+    folder
+        Where the rows wait, in a file without a name.
+    names
+        The first columns.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self._places = {name: k for k, name in enumerate(names)}
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._file.close()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in the order in which they came."""
+        return list(self._places)
+
+    def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Append rows that have these columns."""
+        places = [self._places.setdefault(name, len(self._places)) for name in names]
+        # Text would be made and read once more; the file has no name, so nobody else writes it.
+        pickle.dump((places, [tuple(row) for row in rows]), self._file)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        end = self._file.tell()
+        self._file.seek(0)
+        empty = [None] * len(self._places)
+        while self._file.tell() < end:
+            places, rows = pickle.load(self._file)
+            for row in rows:
+                cells: list[Any] = list(empty)
+                for place, value in zip(places, row, strict=True):
+                    cells[place] = value
+                yield cells
+
+
 def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
 
     A cell is empty where a run has no such measure.
     """
     with (
-        closing(Spool(folder, RUN_COLUMNS)) as runs,
-        closing(Spool(folder, ("key", *TRACE_COLUMNS))) as traces,
+        closing(_Spool(folder, RUN_COLUMNS)) as runs,
+        closing(_Spool(folder, ("key", *TRACE_COLUMNS))) as traces,
     ):
         for entry in selected:
             runs.add(*_run(entry, view))
@@ -72,7 +116,7 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
 def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
     trace = folder / "trace.csv"
-    with closing(Spool(folder, RUN_COLUMNS)) as runs, trace.open("x", encoding="utf-8") as file:
+    with closing(_Spool(folder, RUN_COLUMNS)) as runs, trace.open("x", encoding="utf-8") as file:
         file.write("key,iteration,column,value\n")
         for entry in selected:
             runs.add(*_run(entry, view))
@@ -152,7 +196,7 @@ def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
     """
     path = folder / "benchopt_run_pfbench.parquet"
-    with closing(Spool(folder, ())) as spool:
+    with closing(_Spool(folder, ())) as spool:
         for entry in selected:
             about = _about(entry, view)
             columns = list(zip(*entry.run.rows, strict=True)) or [()] * len(entry.run.columns)
@@ -186,7 +230,7 @@ def _about(entry: Entry, view: View) -> dict[str, Any]:
     }
 
 
-def _write_parquet(path: Path, spool: Spool) -> None:
+def _write_parquet(path: Path, spool: _Spool) -> None:
     """Write a spool of runs, some at a time: a row of it is a run, whose traces are tuples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -207,7 +251,7 @@ def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
     return pa.table([*map(pa.array, columns, schema.types)], schema=schema)
 
 
-def _together(spool: Spool, at: int) -> Iterator[list[list[Any]]]:
+def _together(spool: _Spool, at: int) -> Iterator[list[list[Any]]]:
     """Yield runs until they have many rows together; `at` is the place of one of their columns."""
     some, rows = list[list[Any]](), 0
     for run in spool:
