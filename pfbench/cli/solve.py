@@ -173,27 +173,22 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
 
 def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
     """Make a run here; one with a time limit in a process that can be killed."""
-    if plan.time_limit is not None:
-        return _killable(replace(plan, seed=seed))
-
     from pfbench.oracles import Ledger
-    from pfbench.runs.loop.drive import drive
-
-    return drive(
-        ready,
-        Ledger(plan.budget),
-        seed=seed,
-        every=plan.every,
-        stop=plan.stop,
-        watch=lambda at: steps.reach(at.iterations),
-    )
-
-
-def _killable(plan: "PlannedRun") -> "Run":
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.engines.making import make, run_of, unfinished_run
     from pfbench.runs.engines.workers import Task
+    from pfbench.runs.loop.drive import drive
 
+    if plan.time_limit is None:
+        return drive(
+            ready,
+            Ledger(plan.budget),
+            seed=seed,
+            every=plan.every,
+            stop=plan.stop,
+            watch=lambda at: steps.reach(at.iterations),
+        )
+    plan = replace(plan, seed=seed)
     try:
         (result,) = LocalProcesses(1).do([Task(make, (plan,))])
     except KeyboardInterrupt:
