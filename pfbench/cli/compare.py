@@ -106,17 +106,15 @@ def compare(
 def shipped_with(path: Path) -> "Shipped | None":
     """Return what is shipped with a suite, None if nothing is."""
     from pfbench.runs.shipped import SUFFIX, read_shipped
+    from pfbench.runs.storage.index import uncollected
 
     beside = path.with_name(path.stem + SUFFIX)
     if not beside.exists():
         return None
-    # Its cells live to the end: to look for garbage among them takes a second.
-    gc.disable()
-    try:
-        return read_shipped(beside)
-    finally:
-        gc.enable()
-        gc.freeze()
+    with uncollected():
+        found = read_shipped(beside)
+    gc.freeze()  # its cells live to the end: to look for garbage among them takes a second
+    return found
 
 
 def _priced(spec: "Spec", price: str) -> "Spec":
