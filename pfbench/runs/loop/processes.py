@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
-from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
 from types import ModuleType
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -26,10 +26,9 @@ def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Co
     serve
         What it does: called with its end of the pipe and what is given, it first calls `settle`.
     """
-    here, far = _context().Pipe()
-    process: BaseProcess = _context().Process(  # type: ignore[attr-defined]
-        target=serve, args=(far, *given), daemon=True
-    )
+    how = _context()
+    here, far = how.Pipe()
+    process = how.Process(target=serve, args=(far, *given), daemon=True)
     with _interrupts_held(), _main_hidden():
         process.start()
     far.close()
@@ -55,7 +54,7 @@ def settle(number: int = 1) -> None:
     threadpool_limits(1)
 
 
-def _context() -> BaseContext:
+def _context() -> Any:
     """Return how processes are started: a server with the imports done where there is one.
 
     Never a plain fork: threads of numba and BLAS do not survive it.
