@@ -19,12 +19,12 @@ from pfbench.kernels.libraries import LIBRARIES, load
 
 
 def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Connection]:
-    """Start a process of this one's, and return it with a pipe to it.
+    """Start a process that ends with this one; return it, with this end of a pipe to it.
 
     Parameters
     ----------
-    serve
-        What it does: called with its end of the pipe and what is given, it first calls `settle`.
+    serve, given
+        What it does, with its own end of the pipe and what is given; first it must call `settle`.
     """
     how = _context()
     here, far = how.Pipe()
@@ -36,7 +36,7 @@ def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Co
 
 
 def settle(number: int = 1) -> None:
-    """Let this process leave Ctrl-C to the one that started it, and end when that is no more.
+    """Make this process one that was `started`: it ends with its parent, which alone hears Ctrl-C.
 
     It computes with one thread, so that N workers use N cores; in compiled loops with `number`.
     """
