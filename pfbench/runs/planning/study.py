@@ -161,28 +161,17 @@ class Study:
         """The hardest target."""
         return self.targets[-1] if self.targets else None
 
-    def plans(
-        self, problem: Named, algorithm: Named, setting: Setting, target: Stop | None = None
-    ) -> tuple[PlannedRun, ...]:
-        """Return the runs of an algorithm on a problem at a setting, by seed.
-
-        Those of a tuned method are the ones in which it is judged at a target, or else at the
-        hardest.
-
-        Raises
-        ------
-        InputError
-            If a name in braces has no value, or what is filled in is no selector, number or budget.
-        """
-        found = self.plans_by_target(problem, algorithm, setting)
-        return found.get(target) or list(found.values())[-1]
-
     def plans_by_target(
         self, problem: Named, algorithm: Named, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return the runs in which an algorithm is judged at each target; None if there is none.
 
-        Each run goes on to the hardest target for which its parameters were chosen.
+        They are by seed. Each goes on to the hardest target for which its parameters were chosen.
+
+        Raises
+        ------
+        InputError
+            If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
         targets = self.targets or (None,)
         choice = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
