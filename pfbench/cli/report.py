@@ -90,10 +90,8 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            names = spec or [MAIN_REPORT]
-            if everything:
-                names = [name for name in specs() if not name.startswith(f"{PAPER}/")]
-            reports, outcomes = _made(_paths(names), folders[0], engine, quiet=as_json)
+            paths = _paths(spec, everything=everything)
+            reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
@@ -105,11 +103,14 @@ def report(
     exit_if_failed(outcomes, ", and the reports show them as such")
 
 
-def _paths(given: Sequence[str]) -> list[Path]:
-    """Return the file of each spec, given as a path or as the name of a known report."""
+def _paths(given: Sequence[str] | None, *, everything: bool) -> list[Path]:
+    """Return the files of the reports that are asked for by paths, or by names of known ones."""
     known = specs()
+    names = given or [MAIN_REPORT]
+    if everything:
+        names = [name for name in known if not name.startswith(f"{PAPER}/")]
     found: dict[Path, Path] = {}
-    for text in given:
+    for text in names:
         path = spec_path("report", text, known)
         found.setdefault(path.resolve(), path)
     return list(found.values())
