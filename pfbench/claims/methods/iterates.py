@@ -4,123 +4,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from pfbench.base.counts import Counts
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.estimates import (
+    COUNTING,
+    SQUARES,
+    Forming,
+    Moving,
+    along,
+    conditional_step,
+    each_step,
+    full,
+    proximal_step,
+    saga,
+)
+from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed
+from pfbench.claims.methods.settings import (
     BALL,
-    CONSTANTS,
     ONE,
     ONE_ON_BALL,
     PENALTY,
     SEVEN,
     SEVEN_ON_BALL,
-    SMALLEST,
     SPACE,
     TWO,
     TWO_ON_BALL,
-    Forming,
-    Moving,
-    along,
-    conditional_step,
-    doubling,
-    full,
-    heavy_ball,
-    lsvrg,
-    mixed_squares,
-    page,
-    proximal_step,
-    saga,
-    sg,
-    stored_squares,
-    storm,
-    svrg,
-    with_reference,
-    zerosarah,
 )
 from pfbench.verification import Instance
 from pfbench.verification.laws import Method, Setting, Wanted, setting
 from pfbench.verification.laws.method import Parameters
 
-Counting = Callable[..., tuple[Counts, ...]]
-
-Printed = Callable[[Wanted], dict[str, float | None]]
-
-WANTED = (
-    *(Wanted(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
-    *(Wanted(0.4, c) for c in SMALLEST),
-)
-"""For what schedules are compared."""
-
 DRAWN = tuple(
     Wanted(epsilon, c, {"sampling": "importance"}) for epsilon in (0.4, 0.03) for c in CONSTANTS
 )
-"""And where components are drawn by their L_i."""
-
-
-# --- counts -----------------------------------------------------------------------------------
-
-
-def of_gradients(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return FO T, SFO nT; lo and po are what a step costs of them, so in the next ones."""
-    T = s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=lo * T, po=po * T),)
-
-
-def of_batches(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return SFO bT."""
-    return (
-        Counts(sfo=s["batch"] * s["iterations"], lo=lo * s["iterations"], po=po * s["iterations"]),
-    )
-
-
-def of_coins(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return those of a full gradient at the first step and at each head, else of a difference."""
-    T, R = s["iterations"], s["heads"]
-    sfo = n * (1 + R) + 2 * s["batch"] * (T - 1 - R)
-    return (Counts(fo=1 + R, sfo=sfo, lo=lo * T, po=po * T),)
-
-
-def of_pairs(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return SFO b0 + 2b(T-1), b0 = b where it is not given."""
-    T, b = s["iterations"], s["batch"]
-    first = s.get("snapshot") or b
-    return (Counts(sfo=first + 2 * b * (T - 1), lo=lo * T, po=po * T),)
-
-
-def of_mixed(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return SFO n + 2b(T-1) of a full table, b + 2b(T-1) of one of zeros."""
-    T, b = s["iterations"], s["batch"]
-    first = b if s.get("table") == "zero" else n
-    return (Counts(sfo=first + 2 * b * (T - 1), lo=lo * T, po=po * T),)
-
-
-def of_tables(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return SFO n + 2bT: two batches a step."""
-    T = s["iterations"]
-    return (Counts(sfo=n + 2 * s["batch"] * T, lo=lo * T, po=po * T),)
-
-
-def of_epochs(s: Parameters, n: int, *, lo: int, po: int, at_snapshot: bool) -> tuple[Counts, ...]:
-    """Return those of a reference gradient for each epoch."""
-    return with_reference(
-        s, n, at_snapshot=at_snapshot, lo=lo * s["iterations"], po=po * s["iterations"]
-    )
-
-
-def of_doubling(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
-    """Return those of a full gradient at steps 1, 2, 4, ..., else of as large a difference."""
-    T, fo, sfo, size = s["iterations"], 0, 0, 1
-    while size <= T:
-        fo, sfo = fo + 1, sfo + n + 2 * size * (min(2 * size - 1, T) - size)
-        size *= 2
-    return (Counts(fo=fo, sfo=sfo, lo=lo * T, po=po * T),)
+"""For what schedules are compared where components are drawn by their L_i."""
 
 
 # --- the settings ---------------------------------------------------------------------------------
 
 
-def _sizes(*rows: tuple[int, int, int]) -> tuple[Parameters, ...]:
+def rows(*of: tuple[int, int, int]) -> tuple[Parameters, ...]:
     """Return parameters from rows of S, p and T."""
-    return tuple({"batch": S, "period": p, "iterations": T} for S, p, T in rows)
+    return tuple({"batch": S, "period": p, "iterations": T} for S, p, T in of)
 
 
 GRADIENTS = ({"iterations": 3},)
@@ -149,8 +72,8 @@ DELAYED = (
     {"batch": 1, "refresh": 0.7, "delay": 5, "iterations": 4, "step": None},
 )
 DOUBLED = ({"iterations": 5}, {"iterations": 4, "step": None})
-AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
-RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
+AT_SNAPSHOTS = rows((1, 3, 5), (1, 4, 4), (2, 2, 3))
+RECURSIVE = rows((1, 3, 6), (2, 2, 4), (2, 3, 3))
 BY_SMOOTHNESS = tuple({**size, "sampling": "importance"} for size in RECURSIVE[::2])
 SAMPLED_SNAPSHOTS = (
     {"batch": 1, "period": 2, "iterations": 2, "snapshot": 2},
@@ -198,19 +121,6 @@ COMPOSITE = Kind((BALL, PENALTY), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1,
 CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, conditional_step, 0)
 
 
-_COUNTING: dict[Forming, Counting] = {
-    **{full: of_gradients, sg: of_batches, saga: of_tables},
-    **{page: of_coins, lsvrg: of_coins, zerosarah: of_mixed},
-    **{storm: of_pairs, heavy_ball: of_batches, doubling: of_doubling},
-}
-"""The counts by how the estimate is formed; else those of epochs."""
-
-_SQUARES: dict[Forming, Callable[..., list[float]]] = {
-    saga: stored_squares,
-    zerosarah: mixed_squares,
-}
-"""The mean squares of estimates with a table."""
-
 _OWN = frozenset({"refresh", "table_weight", "alpha", "delay"})
 """Parameters of an estimator that are no sizes, and stay the same in all settings."""
 
@@ -227,7 +137,7 @@ def stated(
     form: Forming,
     sizes: tuple[Parameters, ...],
     *,
-    printed: Printed,
+    printed: Callable[[Wanted], Printed],
     whose: str,
     wanted: tuple[Wanted, ...] = WANTED,
     output: str = "uniform",
@@ -250,7 +160,7 @@ def stated(
         What the source returns; of the gradient itself it is the last iterate.
     """
     first_output = ("last" if form is full else output).__ne__
-    known, squares = set(sizes[0]), _SQUARES.get(form)
+    known, squares = set(sizes[0]), SQUARES.get(form)
     online = any("snapshot" in size for size in sizes)
     own = {key: value for key, value in sizes[0].items() if key in _OWN}
 
@@ -268,7 +178,6 @@ def stated(
         given = {**made(problem, 0.2, T, 2, 3).parameters, "snapshot": B}
         return setting(problem, **given)
 
-    in_epochs = partial(of_epochs, at_snapshot=form is svrg)
     first, larger = kind.followed[0], kind.counted
     pairs = kind.two if form is saga else first
     of_all = () if form is full or squares else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
@@ -278,7 +187,7 @@ def stated(
         name=name,
         source=source,
         referee=partial(along, form=form, move=kind.move),
-        counts=partial(_COUNTING.get(form, in_epochs), lo=kind.lo, po=kind.po),
+        counts=partial(each_step, of=COUNTING[form], lo=kind.lo, po=kind.po),
         enumerated=tuple(
             setting(pairs if size.get("batch") == 2 else first, **{"step": 0.4, **size})
             for size in sizes

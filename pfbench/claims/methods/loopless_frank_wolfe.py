@@ -5,6 +5,15 @@ from dataclasses import replace
 from functools import partial
 
 from pfbench.base.constants import Constants
+from pfbench.claims.methods.estimates import (
+    doubling,
+    heavy_ball,
+    lsvrg,
+    page,
+    spider,
+    storm,
+    zerosarah,
+)
 from pfbench.claims.methods.iterates import (
     BY_SMOOTHNESS,
     COINED,
@@ -16,44 +25,26 @@ from pfbench.claims.methods.iterates import (
     MIXED,
     ONE_SAMPLE,
     RECURSIVE,
-    WANTED,
     stated,
 )
-from pfbench.claims.methods.stating import (
-    BALL,
+from pfbench.claims.methods.schedules import (
     CONSTANTS,
+    WANTED,
+    Printed,
     beside,
-    claims_of,
-    doubling,
-    few,
-    heavy_ball,
+    constant_step,
     least,
-    lsvrg,
-    page,
-    sized,
-    spider,
-    storm,
-    zerosarah,
+    page_sizes,
+    smoothness,
 )
+from pfbench.claims.methods.settings import BALL, few, sized
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted, setting
-
-Printed = dict[str, float | None]
 
 
 def balanced(asked: Wanted, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
-    epsilon, k = asked.epsilon, asked.constants
-    curvature = (0.5 + c) * smoothness(asked) * k.D**2
-    enough = max(1.0, 4.0 * curvature * k.delta / epsilon**2, k.delta / curvature)
-    T = math.ceil(enough * (1.0 - 1e-12))
-    return {"iterations": T, "step": min(1.0, math.sqrt(k.delta / (T * curvature)))}
-
-
-def smoothness(asked: Wanted) -> float:
-    """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
-    k = asked.constants
-    by_smoothness = asked.given.get("sampling") == "importance"
-    return k.L_mean if by_smoothness else max(k.L_f, k.L_ms)
+    return constant_step(asked, smoothness(asked), 0.5 + c)
 
 
 def of_spider(asked: Wanted) -> Printed:
@@ -64,9 +55,8 @@ def of_spider(asked: Wanted) -> Printed:
 
 def of_page(asked: Wanted) -> Printed:
     """Return b = sqrt n, p = b/(n + b)."""
-    n = asked.constants.n
-    b = math.ceil(math.sqrt(n) - 1e-9)
-    return {"batch": b, "refresh": b / (n + b), **balanced(asked, 1.0)}
+    b, p = page_sizes(asked.constants.n)
+    return {"batch": b, "refresh": p, **balanced(asked, 1.0)}
 
 
 def of_lsvrg(asked: Wanted) -> Printed:
@@ -122,23 +112,22 @@ def of_momentum(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
-def page_sizes(c: Constants) -> tuple[int, float, int]:
+def delayed_sizes(c: Constants) -> tuple[int, float, int]:
     """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
-    b = math.ceil(math.sqrt(c.n) - 1e-9)
-    p = b / (c.n + b)
+    b, p = page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
 def page_convex(c: Constants, T: float) -> float:
     """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
-    b, p, s = page_sizes(c)
+    b, p, s = delayed_sizes(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
 def of_page_convex(asked: Wanted) -> Printed:
     """Return the sizes, for the least T of `page_convex`."""
-    b, p, s = page_sizes(asked.constants)
+    b, p, s = delayed_sizes(asked.constants)
     T = least(partial(page_convex, asked.constants), asked.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
@@ -258,4 +247,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -3,22 +3,15 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    ONE_ON_BALL,
-    ONE_ON_OCTAHEDRON,
-    SEVEN_ON_BALL,
-    SMALLEST,
-    TWO_ON_BALL,
+from pfbench.claims.methods.estimates import (
     Forming,
     along,
-    claims_of,
     conditional_step,
     epochs,
     lsvrg,
@@ -28,6 +21,15 @@ from pfbench.claims.methods.stating import (
     storm,
     svrg,
 )
+from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed, smoothness
+from pfbench.claims.methods.settings import (
+    BALL,
+    ONE_ON_BALL,
+    ONE_ON_OCTAHEDRON,
+    SEVEN_ON_BALL,
+    TWO_ON_BALL,
+)
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Setting, Told, Wanted, setting
@@ -52,14 +54,7 @@ def caspiderg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[
 
 
 def _corrected(formed: Formed, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    snapshot = xs[len(gs) - len(gs) % s["period"]]
-    return Formed(
-        at=formed.at,
-        batch=formed.batch,
-        against=formed.against,
-        known=formed.known,
-        hessians=snapshot,
-    )
+    return replace(formed, hessians=xs[len(gs) - len(gs) % s["period"]])
 
 
 def runs_of(s: Parameters) -> int:
@@ -129,7 +124,7 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
 # --- schedules --------------------------------------------------------------------------------
 
 
-def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
+def printed(asked: Wanted, *, estimator: str) -> Printed:
     """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
 
     Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
@@ -137,10 +132,9 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     epsilon, c = asked.epsilon, asked.constants
     L, n = max(c.L_f, c.L_ms), c.n
     S: float  # a whole number where only that is right
-    p: float | None
     if estimator == "sg":
-        S, p = 4.0 * c.sigma2 / epsilon**2, None
-    elif estimator == "svrg":
+        return normalised(asked, batch=4.0 * c.sigma2 / epsilon**2)
+    if estimator == "svrg":
         S, p = 4.0 * n ** (2.0 / 3.0), n ** (1.0 / 3.0)
     elif estimator == "spiderg":
         S, p = 4.0 * math.sqrt(n), math.sqrt(n)
@@ -157,12 +151,7 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
         ratio = L * L / (c.L2_ms * epsilon)
         p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
         S = 2 if small else 4.0 * n / (3.0 * math.floor(p))
-    found: dict[str, float | None] = {
-        "iterations": L * c.delta / epsilon**2,
-        "step": epsilon / (L * c.D),
-        "batch": S,
-    }
-    return found if p is None else {**found, "period": p}
+    return normalised(asked, batch=S, period=p)
 
 
 def switches(c: Constants) -> tuple[float, float]:
@@ -171,26 +160,25 @@ def switches(c: Constants) -> tuple[float, float]:
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
 
-def normalised(asked: Wanted, **sizes: float) -> dict[str, float | None]:
+def normalised(asked: Wanted, **sizes: float) -> Printed:
     """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
+    epsilon, c, L = asked.epsilon, asked.constants, smoothness(asked)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
 
 
-def of_page(asked: Wanted) -> dict[str, float | None]:
+def of_page(asked: Wanted) -> Printed:
     """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
     q = min(1.0, (8.0 / asked.constants.n) ** 0.5)
     return normalised(asked, refresh=q, batch=4.0 / q - 4.0)
 
 
-def of_lsvrg(asked: Wanted) -> dict[str, float | None]:
+def of_lsvrg(asked: Wanted) -> Printed:
     """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
     q = min(1.0, math.cbrt(32.0 / asked.constants.n))
     return normalised(asked, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0))
 
 
-def of_storm(asked: Wanted) -> dict[str, float | None]:
+def of_storm(asked: Wanted) -> Printed:
     """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
     epsilon, variance = asked.epsilon, asked.constants.sigma2
     return normalised(
@@ -316,4 +304,4 @@ METHODS = tuple(
     }.items()
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

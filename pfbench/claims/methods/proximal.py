@@ -3,6 +3,7 @@
 import math
 from functools import partial
 
+from pfbench.claims.methods.estimates import full, saga, sg, spider, svrg
 from pfbench.claims.methods.iterates import (
     AT_SNAPSHOTS,
     BATCHES,
@@ -14,22 +15,22 @@ from pfbench.claims.methods.iterates import (
     SAMPLED_SNAPSHOTS,
     SMOOTH,
     TABLES,
-    WANTED,
     stated,
 )
-from pfbench.claims.methods.stating import claims_of, full, saga, sg, spider, svrg
+from pfbench.claims.methods.schedules import WANTED, Printed, of_spiderboost
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted
 
 # --- schedules --------------------------------------------------------------------------------
 
 
-def of_gradient_descent(asked: Wanted) -> dict[str, float | None]:
+def of_gradient_descent(asked: Wanted) -> Printed:
     """Return sqrt(2 L h0/(t+1)) <= epsilon, step 1/L_f."""
     epsilon, c = asked.epsilon, asked.constants
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
-def of_rspg(asked: Wanted) -> dict[str, float | None]:
+def of_rspg(asked: Wanted) -> Printed:
     """Return 8 L h0/T + 6 sigma^2/b, half of epsilon each, with step 1/(2L)."""
     epsilon, c = asked.epsilon, asked.constants
     L = max(c.L_f, c.L_ms)
@@ -40,7 +41,7 @@ def of_rspg(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_svrg(asked: Wanted) -> dict[str, float | None]:
+def of_svrg(asked: Wanted) -> Printed:
     """Return 18 L h0/T <= epsilon, b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
     epsilon, c = asked.epsilon, asked.constants
     L, root = max(c.L_f, c.L_ms), c.n ** (1.0 / 3.0)
@@ -52,7 +53,7 @@ def of_svrg(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
+def of_svrg_plus(asked: Wanted) -> Printed:
     """Return 36 L h0/T <= epsilon, eta = 1/(6L), m = sqrt b; online B = min(n, 6 sigma^2/epsilon).
 
     b = min(n, 1/epsilon)^(2/3), the best choice of the source.
@@ -71,7 +72,7 @@ def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_prox_saga(asked: Wanted) -> dict[str, float | None]:
+def of_prox_saga(asked: Wanted) -> Printed:
     """Return 50 L h0/(3T) <= epsilon, b = n^(2/3), eta = 1/(5L)."""
     epsilon, c = asked.epsilon, asked.constants
     return {
@@ -81,7 +82,7 @@ def of_prox_saga(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_saga(asked: Wanted) -> dict[str, float | None]:
+def of_saga(asked: Wanted) -> Printed:
     """Return 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon, b = 1, eta = 1/(3 L n^(2/3)).
 
     The source's bound lacks the factor in brackets, which equal f_i need.
@@ -90,18 +91,6 @@ def of_saga(asked: Wanted) -> dict[str, float | None]:
     scale = 3.0 * c.L_max * c.n ** (2.0 / 3.0)
     factor = 1.0 - 1.0 / (12.0 * c.n ** (2.0 / 3.0))
     return {"iterations": scale * c.delta / (factor * epsilon), "step": 1.0 / scale, "batch": 1}
-
-
-def of_spiderboost(asked: Wanted, *, constant: float) -> dict[str, float | None]:
-    """Return E|G|^2 <= constant L Delta/T <= epsilon^2, q = S = sqrt n, eta = 1/(2L)."""
-    epsilon, c = asked.epsilon, asked.constants
-    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
-    return {
-        "iterations": constant * L * c.delta / epsilon**2,
-        "step": 0.5 / L,
-        "batch": root,
-        "period": root,
-    }
 
 
 ONLINE = tuple(Wanted(one.epsilon, one.constants, {"online": True}) for one in WANTED)
@@ -214,4 +203,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -10,22 +10,19 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.estimates import of_gradients, svrg, with_reference
+from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
+from pfbench.claims.methods.settings import (
     BALL,
-    CONSTANTS,
     FEW_ON_BALL,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
     sized,
-    svrg,
-    with_reference,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Untestable
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -91,12 +88,6 @@ def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
     return np.asarray((following.at - (1.0 - alpha) * ag) / alpha)
 
 
-def of_gradients(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step."""
-    T = s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=PATH),)
-
-
 def of_ncgs(asked: Wanted) -> Printed:
     """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
     epsilon, c = asked.epsilon, asked.constants
@@ -115,8 +106,8 @@ def second_bound(c: Constants, N: float) -> float:
 
 def of_stochastic(asked: Wanted) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
-    L = max(asked.constants.L_f, asked.constants.L_ms)
     N = least(partial(stochastic_bound, asked.constants), asked.epsilon)
+    L = smoothness(asked)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
@@ -183,7 +174,7 @@ NCGS = Method(
     name="ncgs",
     source="qu2018 algorithm 2, theorem 1",
     referee=partial(ncgs, batch=everything, option=None),
-    counts=of_gradients,
+    counts=partial(of_gradients, lo=PATH),
     enumerated=tuple(setting(BALL, **NCGS_SIZES, option=option) for option in (1, 2)),
     followed=tuple(
         setting(problem, **NCGS_SIZES, option=option, tolerance=tolerance)
@@ -201,8 +192,8 @@ NCGS = Method(
     ),
     chosen=(
         *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("uniform", "last", "weighted")
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
+            for one in ("uniform", "last", "weighted")
         ),
         setting(ONE_ON_BALL, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
     ),
@@ -234,8 +225,8 @@ STOCHASTIC = Method(
     ),
     chosen=(
         *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("weighted", "uniform", "last")
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
+            for one in ("weighted", "uniform", "last")
         ),
         setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=1, output="weighted"),
     ),
@@ -287,4 +278,4 @@ NCGS_VR = Method(
 
 METHODS = (NCGS, STOCHASTIC, NCGS_VR)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)
