@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
-from pfbench.claims.relatives.instances import BALL, BATCH
+from pfbench.claims.relatives.instances import BALL, of_sliding
 from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, instance
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
@@ -43,11 +43,10 @@ def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
-    c, x = problem.constants(problem.start()), problem.start()
-    eta = c.delta / (12.0 * _STEPS)
-    sizes = {"iterations": _STEPS, "period": BATCH, "batch": 10 * BATCH}
-    for after, made, step in _steps(trial, problem, {**sizes, "smoothness": c.L, "tolerance": eta}):
-        yield Inner(problem, step.yielded, x, 1.0 / c.L, eta, after), made
+    x, given = problem.start(), of_sliding(problem.constants(problem.start()), steps=_STEPS)
+    lam, eta = 1.0 / given["smoothness"], given["tolerance"]
+    for after, made, step in _steps(trial, problem, given):
+        yield Inner(problem, step.yielded, x, lam, eta, after), made
         x = after
 
 
