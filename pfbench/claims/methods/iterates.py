@@ -1,22 +1,12 @@
-"""Methods that form their estimate at the iterate and move from there: settings and counts."""
+"""Methods that form their estimate at the iterate and move from there, and their settings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
-from pfbench.claims.methods.estimates import (
-    COUNTING,
-    SQUARES,
-    Forming,
-    Moving,
-    along,
-    conditional_step,
-    each_step,
-    full,
-    proximal_step,
-    saga,
-)
-from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming, Moving
+from pfbench.claims.methods.schedules import WANTED, Printed
 from pfbench.claims.methods.settings import (
     BALL,
     ONE,
@@ -32,23 +22,12 @@ from pfbench.verification import Instance
 from pfbench.verification.laws import Method, Setting, Wanted, setting
 from pfbench.verification.laws.method import Parameters
 
-DRAWN = tuple(
-    Wanted(epsilon, c, {"sampling": "importance"}) for epsilon in (0.4, 0.03) for c in CONSTANTS
-)
-"""For what schedules are compared where components are drawn by their L_i."""
-
-
-# --- the settings ---------------------------------------------------------------------------------
-
 
 def rows(*of: tuple[int, int, int]) -> tuple[Parameters, ...]:
     """Return parameters from rows of S, p and T."""
     return tuple({"batch": S, "period": p, "iterations": T} for S, p, T in of)
 
 
-GRADIENTS = ({"iterations": 3},)
-BATCHES = ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3})
-TABLES = ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2})
 COINED = (
     {"batch": 2, "refresh": 0.4, "iterations": 3},
     {"batch": 1, "refresh": 0.7, "iterations": 4},
@@ -58,11 +37,6 @@ MIXED = (
     {"batch": 1, "table_weight": 0.9, "iterations": 4, "step": 0.2},
     {"batch": 1, "table_weight": 0.3, "iterations": 4, "table": "zero"},
 )
-CORRECTED = (
-    {"batch": 2, "alpha": 0.3, "iterations": 2},
-    {"batch": 1, "alpha": 0.3, "iterations": 4},
-    {"batch": 1, "alpha": 0.3, "iterations": 3, "snapshot": 2},
-)
 ONE_SAMPLE = (
     {"batch": 2, "alpha": 0.3, "iterations": 2},
     {"batch": 1, "alpha": None, "iterations": 4, "step": None},
@@ -71,18 +45,37 @@ DELAYED = (
     {"batch": 2, "refresh": 0.4, "delay": 5, "iterations": 3},
     {"batch": 1, "refresh": 0.7, "delay": 5, "iterations": 4, "step": None},
 )
-DOUBLED = ({"iterations": 5}, {"iterations": 4, "step": None})
 AT_SNAPSHOTS = rows((1, 3, 5), (1, 4, 4), (2, 2, 3))
-RECURSIVE = rows((1, 3, 6), (2, 2, 4), (2, 3, 3))
-BY_SMOOTHNESS = tuple({**size, "sampling": "importance"} for size in RECURSIVE[::2])
 SAMPLED_SNAPSHOTS = (
+    *AT_SNAPSHOTS,
     {"batch": 1, "period": 2, "iterations": 2, "snapshot": 2},
     {"batch": 1, "period": 2, "iterations": 4, "snapshot": 1},
 )
+RECURSIVE = rows((1, 3, 6), (2, 2, 4), (2, 3, 3))
+BY_SMOOTHNESS = (*RECURSIVE, *({**size, "sampling": "importance"} for size in RECURSIVE[::2]))
 SAMPLED_REFERENCES = (
+    *RECURSIVE,
     {"batch": 1, "period": 2, "iterations": 3, "snapshot": 2},
     {"batch": 1, "period": 2, "iterations": 3, "snapshot": 3},
 )
+
+USUAL: Mapping[Forming, tuple[Parameters, ...]] = {
+    estimates.full: ({"iterations": 3},),
+    estimates.sg: ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3}),
+    estimates.saga: ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2}),
+    estimates.svrg: AT_SNAPSHOTS,
+    estimates.page: COINED,
+    estimates.lsvrg: COINED,
+    estimates.zerosarah: MIXED,
+    estimates.storm: (
+        {"batch": 2, "alpha": 0.3, "iterations": 2},
+        {"batch": 1, "alpha": 0.3, "iterations": 4},
+        {"batch": 1, "alpha": 0.3, "iterations": 3, "snapshot": 2},
+    ),
+    estimates.heavy_ball: ONE_SAMPLE,
+    estimates.doubling: ({"iterations": 5}, {"iterations": 4, "step": None}),
+}
+"""Parameters with which all draws are enumerated, by how the estimate is formed."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +102,16 @@ class Kind:
     counted: Instance
     one: Instance
     two: Instance
-    lo: int
-    po: int
-    move: Moving
+    lo: int = 0
+    po: int = 0
+    move: Moving = estimates.proximal_step
     step_power: int = -1
 
 
-SMOOTH = Kind((SPACE,), SEVEN, ONE, TWO, 0, 0, proximal_step)
-PROJECTED = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1, proximal_step)
-COMPOSITE = Kind((BALL, PENALTY), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1, proximal_step)
-CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, conditional_step, 0)
+SMOOTH = Kind((SPACE,), SEVEN, ONE, TWO)
+PROJECTED = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, po=1)
+COMPOSITE = replace(PROJECTED, followed=(BALL, PENALTY))
+CONDITIONAL = replace(PROJECTED, lo=1, po=0, move=estimates.conditional_step, step_power=0)
 
 
 _OWN = frozenset({"refresh", "table_weight", "alpha", "delay"})
@@ -135,7 +128,7 @@ def stated(
     source: str,
     kind: Kind,
     form: Forming,
-    sizes: tuple[Parameters, ...],
+    sizes: tuple[Parameters, ...] = (),
     *,
     printed: Callable[[Wanted], Printed],
     whose: str,
@@ -153,14 +146,15 @@ def stated(
     form
         How the estimate is formed.
     sizes
-        Parameters with which all draws are enumerated.
+        Parameters with which all draws are enumerated, where they are not `USUAL`.
     printed, whose, wanted
         The schedule, whose it is, and for what it is compared.
     output
         What the source returns; of the gradient itself it is the last iterate.
     """
-    first_output = ("last" if form is full else output).__ne__
-    known, squares = set(sizes[0]), SQUARES.get(form)
+    sizes = sizes or USUAL[form]
+    first_output = ("last" if form is estimates.full else output).__ne__
+    known, squares = set(sizes[0]), estimates.SQUARES.get(form)
     online = any("snapshot" in size for size in sizes)
     own = {key: value for key, value in sizes[0].items() if key in _OWN}
 
@@ -179,22 +173,24 @@ def stated(
         return setting(problem, **given)
 
     first, larger = kind.followed[0], kind.counted
-    pairs = kind.two if form is saga else first
-    of_all = () if form is full or squares else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
+    pairs = kind.two if form is estimates.saga else first
+    of_all = (
+        () if form is estimates.full or squares else (made(kind.two, 0.4, 3, 2, 2),)
+    )  # batch = n
     kept = ("table", "sampling")
     other = tuple({**s, "iterations": 9} for s in sizes if fades(s) or any(k in s for k in kept))
     return Method(
         name=name,
         source=source,
-        referee=partial(along, form=form, move=kind.move),
-        counts=partial(each_step, of=COUNTING[form], lo=kind.lo, po=kind.po),
+        referee=partial(estimates.along, form=form, move=kind.move),
+        counts=partial(estimates.each_step, of=estimates.COUNTING[form], lo=kind.lo, po=kind.po),
         enumerated=tuple(
             setting(pairs if size.get("batch") == 2 else first, **{"step": 0.4, **size})
             for size in sizes
         )
         + of_all,
         enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),)
-        if form is saga
+        if form is estimates.saga
         else (),
         followed=(
             *(made(problem, 0.3, 10, 3, 4) for problem in kind.followed),

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.estimates import lsvrg, page, zerosarah
-from pfbench.claims.methods.iterates import COINED, COMPOSITE, MIXED, SMOOTH, stated
+from pfbench.claims.methods.iterates import COMPOSITE, SMOOTH, stated
 from pfbench.claims.methods.schedules import Printed, page_sizes, smoothness
 from pfbench.claims.methods.settings import ONE, SEVEN, SPACE, TWO, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
@@ -110,7 +110,6 @@ METHODS = (
         "Li, Bao, Zhang, Richtarik 2021, algorithm 1",
         SMOOTH,
         page,
-        COINED,
         printed=of_page,
         whose="b and p of Li et al. 2021; step and T by a bound of pfbench",
     ),
@@ -119,7 +118,6 @@ METHODS = (
         "Li, Bao, Zhang, Richtarik 2021, its estimate in proximal steps",
         COMPOSITE,
         page,
-        COINED,
         printed=of_prox_page,
         whose="b and p of Li et al. 2021; step and T by a bound of pfbench",
     ),
@@ -128,7 +126,6 @@ METHODS = (
         "Kovalev, Horvath, Richtarik 2020, L-SVRG; the coin is flipped before the step",
         SMOOTH,
         lsvrg,
-        COINED,
         printed=of_lsvrg,
         whose="pfbench's, for non-convex f; the source, Kovalev et al. 2020, is convex",
     ),
@@ -137,7 +134,6 @@ METHODS = (
         "Li, Hanzely, Richtarik 2021, algorithm 2",
         SMOOTH,
         zerosarah,
-        MIXED,
         printed=of_zerosarah,
         whose="pfbench's, for the method of Li, Hanzely, Richtarik 2021",
     ),

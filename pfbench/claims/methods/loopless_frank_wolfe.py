@@ -5,26 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods.estimates import (
-    doubling,
-    heavy_ball,
-    lsvrg,
-    page,
-    spider,
-    storm,
-    zerosarah,
-)
+from pfbench.claims.methods import estimates
 from pfbench.claims.methods.iterates import (
     BY_SMOOTHNESS,
-    COINED,
     CONDITIONAL,
-    CORRECTED,
     DELAYED,
-    DOUBLED,
-    DRAWN,
     MIXED,
     ONE_SAMPLE,
-    RECURSIVE,
     stated,
 )
 from pfbench.claims.methods.schedules import (
@@ -139,6 +126,9 @@ def of_spider_convex(asked: Wanted) -> Printed:
     return {"iterations": least(lambda T: size / (T + 1.0), asked.epsilon)}
 
 
+DRAWN = tuple(Wanted(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for c in CONSTANTS)
+"""Where components are drawn by their L_i."""
+
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
@@ -152,8 +142,8 @@ METHODS = (
         "spider-fw",
         "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",
         CONDITIONAL,
-        spider,
-        (*RECURSIVE, *BY_SMOOTHNESS),
+        estimates.spider,
+        BY_SMOOTHNESS,
         printed=of_spider,
         whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
         wanted=(*WANTED, *DRAWN),
@@ -162,8 +152,7 @@ METHODS = (
         "page-fw",
         "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024",
         CONDITIONAL,
-        page,
-        COINED,
+        estimates.page,
         printed=of_page,
         whose=OURS.format("Beznosikov, Dobre, Gidel 2024"),
     ),
@@ -171,8 +160,7 @@ METHODS = (
         "lsvrg-fw",
         "Kovalev, Horvath, Richtarik 2020, its estimate",
         CONDITIONAL,
-        lsvrg,
-        COINED,
+        estimates.lsvrg,
         printed=of_lsvrg,
         whose="by a bound of pfbench; Kovalev et al. 2020 have no Frank-Wolfe",
     ),
@@ -180,7 +168,7 @@ METHODS = (
         "zerosarah-fw",
         "Li, Hanzely, Richtarik 2021, its estimate",
         CONDITIONAL,
-        zerosarah,
+        estimates.zerosarah,
         MIXED[:2],
         printed=of_zerosarah,
         whose="by a bound of pfbench; Li, Hanzely, Richtarik 2021 have no Frank-Wolfe",
@@ -189,8 +177,7 @@ METHODS = (
         "storm-fw",
         "Cutkosky, Orabona 2019, its estimate",
         CONDITIONAL,
-        storm,
-        CORRECTED,
+        estimates.storm,
         printed=of_storm,
         whose="by a bound of pfbench; Cutkosky, Orabona 2019 have no Frank-Wolfe",
         wanted=COARSE,
@@ -199,7 +186,7 @@ METHODS = (
         "one-sfw",
         "Zhang et al. 2020, 1-SFW",
         CONDITIONAL,
-        storm,
+        estimates.storm,
         ONE_SAMPLE,
         printed=of_one_sfw,
         whose=OURS.format("Zhang et al. 2020"),
@@ -210,8 +197,7 @@ METHODS = (
         "momentum-sfw",
         "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient",
         CONDITIONAL,
-        heavy_ball,
-        ONE_SAMPLE,
+        estimates.heavy_ball,
         printed=of_momentum,
         whose=OURS.format("Mokhtari, Hassani, Karbasi 2020"),
         wanted=COARSE,
@@ -221,7 +207,7 @@ METHODS = (
         "page-fw-convex",
         "Li, Bao, Zhang, Richtarik 2021, its estimate",
         CONDITIONAL,
-        page,
+        estimates.page,
         DELAYED,
         printed=of_page_convex,
         whose="by a bound of pfbench; Li, Bao, Zhang, Richtarik 2021 have no Frank-Wolfe",
@@ -233,8 +219,7 @@ METHODS = (
             "spider-fw-convex",
             "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
             CONDITIONAL,
-            doubling,
-            DOUBLED,
+            estimates.doubling,
             printed=of_spider_convex,
             whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
             output="last",

@@ -9,18 +9,8 @@ from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.estimates import (
-    Forming,
-    along,
-    conditional_step,
-    epochs,
-    lsvrg,
-    page,
-    sg,
-    spider,
-    storm,
-    svrg,
-)
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming
 from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed, smoothness
 from pfbench.claims.methods.settings import (
     BALL,
@@ -45,12 +35,12 @@ SOURCE = "shen2019 algorithm 1, theorem 3.1, remark 3.1"
 
 def casvrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return GE 4: SVRG corrected with the Hessians at the snapshot."""
-    return _corrected(svrg(problem, s, xs, gs), s, xs, gs)
+    return _corrected(estimates.svrg(problem, s, xs, gs), s, xs, gs)
 
 
 def caspiderg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return GE 5: SPIDER corrected with the Hessians at the snapshot."""
-    return _corrected(spider(problem, s, xs, gs), s, xs, gs)
+    return _corrected(estimates.spider(problem, s, xs, gs), s, xs, gs)
 
 
 def _corrected(formed: Formed, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
@@ -76,7 +66,7 @@ def independent_runs(
     T = s["iterations"]
     for first in range(0, len(told), T):
         run = told[first : first + T]
-        yield from along(problem, s, run, form=form, move=conditional_step)
+        yield from estimates.along(problem, s, run, form=form, move=estimates.conditional_step)
 
 
 def best_of_runs(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
@@ -114,7 +104,7 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
     if estimator in ("page", "lsvrg"):
         full = k + s["heads"]  # the first of each run, and each head
         return (Counts(fo=full + best, sfo=n * (full + best) + 2 * S * (k * T - full), lo=lo),)
-    E = epochs(T, s["period"])
+    E = estimates.epochs(T, s["period"])
     fo, sfo = k * E + best, k * (n * E + 2 * S * (T - E)) + n * best
     if estimator in ("svrg", "spiderg"):
         return (Counts(fo=fo, sfo=sfo, lo=lo),)
@@ -293,14 +283,14 @@ def stated(estimator: str, form: Forming) -> Method:
 METHODS = tuple(
     stated(estimator, form)
     for estimator, form in {
-        "sg": sg,
-        "svrg": svrg,
-        "spiderg": spider,
+        "sg": estimates.sg,
+        "svrg": estimates.svrg,
+        "spiderg": estimates.spider,
         "casvrg": casvrg,
         "caspiderg": caspiderg,
-        "page": page,
-        "lsvrg": lsvrg,
-        "storm": storm,
+        "page": estimates.page,
+        "lsvrg": estimates.lsvrg,
+        "storm": estimates.storm,
     }.items()
 )
 

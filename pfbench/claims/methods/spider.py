@@ -7,14 +7,7 @@ from functools import partial
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods.estimates import (
-    along,
-    each_step,
-    epochs,
-    proximal_step,
-    spider,
-    with_reference,
-)
+from pfbench.claims.methods import estimates
 from pfbench.claims.methods.iterates import RECURSIVE, rows
 from pfbench.claims.methods.schedules import WANTED, Printed, least, of_spiderboost, smoothness
 from pfbench.claims.methods.settings import (
@@ -54,8 +47,8 @@ def sarah_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[
             pick, x = (int(np.argmin(off)), p), candidates[int(np.argmin(off))]
         xs, gs = [x], list[Floats]()
         for one in epoch:
-            formed = spider(problem, s, xs, gs)
-            there = proximal_step(problem, s, xs[-1], one.estimate)
+            formed = estimates.spider(problem, s, xs, gs)
+            there = estimates.proximal_step(problem, s, xs[-1], one.estimate)
             yield Place(formed=formed, x=there, pick=pick)
             xs.append(one.x)
             gs.append(one.estimate)
@@ -131,10 +124,8 @@ def spider_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator
 
     Where it stopped before T, one component shows the v that stopped it.
     """
-    limit, places = (
-        2.0 * s.get("tolerance", 0.0),
-        along(problem, s, told, form=spider, move=normalised),
-    )
+    limit = 2.0 * s.get("tolerance", 0.0)
+    places = estimates.along(problem, s, told, form=estimates.spider, move=normalised)
     for t, (one, place) in enumerate(zip(told, places, strict=True), 1):
         stops = s.get("option", 2) == 1 and float(np.linalg.norm(one.estimate)) <= limit
         ratios = [math.inf] if stops else []
@@ -182,10 +173,10 @@ def momentum_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterat
     x, y = problem.start(), problem.start()
     zs, gs = list[Floats](), list[Floats]()
     for k, one in enumerate(told, 1):
-        alpha = 2.0 / (epochs(k, s["period"]) + 1.0)
+        alpha = 2.0 / (estimates.epochs(k, s["period"]) + 1.0)
         lam = (1.0 + alpha) * s["step"]
         zs.append((1.0 - alpha) * y + alpha * x)
-        formed = spider(problem, s, zs, gs)
+        formed = estimates.spider(problem, s, zs, gs)
         gs.append(one.estimate)
         after = problem.prox(x, one.estimate, lam)
         yield Place(formed=formed, x=zs[-1] + (s["step"] / lam) * (after - x))
@@ -204,7 +195,7 @@ def of_momentum(asked: Wanted) -> Printed:
 
 COUNTED = rows((3, 4, 10), (9, 3, 7), (1, 1, 3))
 
-of_epochs = partial(with_reference, at_snapshot=False)
+of_epochs = partial(estimates.with_reference, at_snapshot=False)
 
 SARAH = Method(
     name="sarah",
@@ -274,7 +265,7 @@ MOMENTUM = Method(
     name="prox-spiderboost-m",
     source="wang2019 algorithm 3, theorem 3",
     referee=momentum_path,
-    counts=partial(each_step, of=of_epochs, po=1),
+    counts=partial(estimates.each_step, of=of_epochs, po=1),
     enumerated=(
         *(setting(BALL, step=0.2, **size) for size in RECURSIVE),
         setting(TWO_ON_BALL, step=0.2, batch=2, period=3, iterations=3),  # batch = n

@@ -3,7 +3,7 @@
 import math
 
 from pfbench.claims.methods.estimates import saga, sg, svrg
-from pfbench.claims.methods.iterates import AT_SNAPSHOTS, BATCHES, CONDITIONAL, TABLES, stated
+from pfbench.claims.methods.iterates import CONDITIONAL, stated
 from pfbench.claims.methods.schedules import WANTED, Printed, constant_step, smoothness
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted
@@ -47,7 +47,6 @@ METHODS = (
         SOURCE.format(2),
         CONDITIONAL,
         sg,
-        BATCHES,
         printed=of_sfw,
         whose="b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench "
         "with sigma^2",
@@ -57,7 +56,6 @@ METHODS = (
         SOURCE.format(3),
         CONDITIONAL,
         svrg,
-        AT_SNAPSHOTS,
         printed=of_svfw,
         whose="m and b of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench",
     ),
@@ -66,7 +64,6 @@ METHODS = (
         SOURCE.format(4),
         CONDITIONAL,
         saga,
-        TABLES,
         printed=of_sagafw,
         whose="repaired by pfbench: b, T and gamma by a bound of its own; option=claimed has the b "
         "of Reddi et al. 2016 (Allerton), which is disputed, with the T and gamma of svfw",
