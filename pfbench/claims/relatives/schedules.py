@@ -269,6 +269,8 @@ CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)
 
 # --- planted faults -------------------------------------------------------------------------------
 
+_convex_cgs = partial(Mutant.edited, ConvexCGS, ConvexCGS.run)
+
 MUTANTS = (
     Mutant.edited(
         StormFW,
@@ -327,17 +329,13 @@ MUTANTS = (
         {"self.smoothness": "(200.0 * self.smoothness)"},
         SLIDING,
     ),
-    Mutant.edited(
-        ConvexCGS,
-        ConvexCGS.run,
+    _convex_cgs(
         "cgs-convex-coarse",
         "Stops condg where its gap is a thousand times eta.",
         {"L * self.diameter": "1000.0 * L * self.diameter"},
         HEIGHT,
     ),
-    Mutant.edited(
-        ConvexCGS,
-        ConvexCGS.run,
+    _convex_cgs(
         "cgs-convex-more-lo",
         "Asks for 600 linear minimisations a step that it has no use for.",
         {"yield State(": "_ = [ask.lo(g) for _ in range(600)]\n            yield State("},
