@@ -72,7 +72,8 @@ Measured = Callable[[Inner, int], float]
 
 def gap(call: Inner, made: int) -> float:
     """Return the inner gap on return, over eta."""
-    return call.gap
+    g = call.l + (call.answer - call.u) / call.lam
+    return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
 
 def distance(call: Inner, made: int) -> float:
