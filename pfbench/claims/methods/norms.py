@@ -16,7 +16,7 @@ from pfbench.claims.methods.estimates import (
     sg,
     storm,
 )
-from pfbench.claims.methods.settings import BALL, ONE_ON_BALL, SEVEN_ON_BALL, TWO_ON_BALL
+from pfbench.claims.methods.settings import BALL
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance, instance
 from pfbench.verification.instruments.waves import Waves, with_norm
@@ -130,7 +130,7 @@ def stated(
     some, one, two, seven = (
         tuple(instance(with_norm, n=n, norm=norm) for n in (3, 1, 2, 7))
         if free
-        else (BALL, ONE_ON_BALL, TWO_ON_BALL, SEVEN_ON_BALL)
+        else (BALL, BALL.one, BALL.two, BALL.seven)
     )
 
     def made(where: Instance, K: int, b: int, step: float = 0.3, **given: object) -> Setting:
