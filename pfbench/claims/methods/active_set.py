@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.segments import searched
+from pfbench.claims.methods.estimates import searched
 from pfbench.claims.methods.settings import OCTAHEDRON, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, instance
@@ -154,7 +154,7 @@ def _steps(
 def _searched(
     problem: Waves, x: Floats, there: Floats, direction: bytes, most: float
 ) -> tuple[tuple[float, ...], float]:
-    """Return the ratios of a line search, and the step that was taken; see `segments.searched`."""
+    """Return the ratios of a line search, and the step that was taken; see `estimates.searched`."""
     place, gamma = searched(problem, Formed(at=x), np.frombuffer(direction), most, there)
     return place.ratios, gamma
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.estimates import searched
 from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed
-from pfbench.claims.methods.segments import searched
 from pfbench.claims.methods.settings import BALL, OCTAHEDRON, few, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats

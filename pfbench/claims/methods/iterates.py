@@ -54,6 +54,7 @@ USUAL: Mapping[Forming, tuple[Parameters, ...]] = {
     estimates.sg: ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3}),
     estimates.saga: ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2}),
     estimates.svrg: AT_SNAPSHOTS,
+    estimates.spider: SAMPLED_REFERENCES,
     estimates.page: COINED,
     estimates.lsvrg: COINED,
     estimates.zerosarah: MIXED,

@@ -5,17 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.claims.methods.estimates import (
-    Forming,
-    Moving,
-    along,
-    conditional_step,
-    each_step,
-    of_batches,
-    of_pairs,
-    sg,
-    storm,
-)
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming, Moving, along, conditional_step, sg, storm
 from pfbench.claims.methods.settings import BALL
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance, instance
@@ -140,7 +131,9 @@ def stated(
         name=name,
         source=source,
         referee=referee or partial(along, form=form, move=move),
-        counts=partial(each_step, of=of_pairs if form is storm else of_batches, lo=1),
+        counts=partial(
+            estimates.each_step, of=estimates.COUNTING.get(form, estimates.of_batches), lo=1
+        ),
         enumerated=(
             made(some, 3, 1),
             made(some, 2, 2),
