@@ -16,9 +16,10 @@ from pfbench.base.notebook import html_table
 from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, Final, Interval, even
+from pfbench.reporting.statistics.bootstrap import Interval, even
+from pfbench.reporting.statistics.curves import Final
 from pfbench.reporting.words import ABSENT, WORDS, significant, whole
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
 

@@ -13,7 +13,7 @@ from textwrap import wrap
 from pfbench.reporting.comparison import Compared, Scored
 from pfbench.reporting.findings.front import Front
 from pfbench.reporting.latex import latex_text, shielded
-from pfbench.reporting.statistics import leaders
+from pfbench.reporting.statistics.significance import leaders
 from pfbench.reporting.words import inside, whole
 from pfbench.runs.planning.tune import TUNED, Tune
 

@@ -14,7 +14,8 @@ from pfbench.reporting.findings import versus
 from pfbench.reporting.findings.tuning import at_ends
 from pfbench.reporting.findings.versus import Duel
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import EVEN, Price
+from pfbench.reporting.statistics.bootstrap import EVEN
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import SAME, Cell, Row, Table
 from pfbench.reporting.words import counted, inside
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, VERDICTS, Tested
 from pfbench.reporting.findings.seeds import too_few
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
 from pfbench.runs.planning.published import Ordering, Unit

@@ -16,15 +16,10 @@ import numpy as np
 
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import (
-    Price,
-    Sample,
-    column,
-    leaders,
-    middle,
-    nothing_varies,
-    runtimes,
-)
+from pfbench.reporting.statistics.curves import column, nothing_varies
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.significance import Sample, leaders, middle
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run

@@ -11,7 +11,7 @@ from typing import Any
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, whole
 from pfbench.runs.loop.stop import Stop

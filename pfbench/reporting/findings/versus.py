@@ -7,9 +7,12 @@ from typing import Any
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import EVEN, HOLDS, Interval, first, ratio_interval, told
+from pfbench.reporting.statistics.bootstrap import EVEN, Interval, ratio_interval
+from pfbench.reporting.statistics.curves import first
+from pfbench.reporting.statistics.significance import told
 from pfbench.reporting.tables import SAME, Cell, Ratio, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
+from pfbench.runs.loop.run import HOLDS
 from pfbench.runs.loop.stop import Stop
 
 
