@@ -119,6 +119,10 @@ class Compared:
     by_target: tuple[int | None, ...]
     by_measure: Mapping[str, int | None]
 
+    def of(self, label: str) -> Scored | None:
+        """Return an algorithm by its label, None if it has no run here."""
+        return next((one for one in self.scored if one.group.label == label), None)
+
 
 @dataclass(frozen=True)
 class Comparison:

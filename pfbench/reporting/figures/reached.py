@@ -83,8 +83,7 @@ def _by_algorithm(
         found = [
             (compared.panel.problem, scored.calls)
             for compared in comparison.panels
-            for scored in compared.scored
-            if scored.group.label == label
+            if (scored := compared.of(label))
         ]
         asks = any(one.charged.any() or not one.hits for _, calls in found for one in calls)
         if asks:
