@@ -7,39 +7,11 @@ from pfbench.base.visible import visible
 from pfbench.reporting.tables import Table, is_numeric
 from pfbench.reporting.words import SEPARATOR
 
-_GREEK = {
-    "Γ": "Gamma",
-    "Δ": "Delta",
-    "Θ": "Theta",
-    "Λ": "Lambda",
-    "Ξ": "Xi",
-    "Π": "Pi",
-    "Σ": "Sigma",
-    "Φ": "Phi",
-    "Ψ": "Psi",
-    "Ω": "Omega",
-    "α": "alpha",
-    "β": "beta",
-    "γ": "gamma",
-    "δ": "delta",
-    "ε": "varepsilon",
-    "ζ": "zeta",
-    "η": "eta",
-    "θ": "theta",
-    "κ": "kappa",
-    "λ": "lambda",
-    "μ": "mu",
-    "ν": "nu",
-    "ξ": "xi",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "τ": "tau",
-    "φ": "varphi",
-    "χ": "chi",
-    "ψ": "psi",
-    "ω": "omega",
-}
+_NAMES = (
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega alpha beta gamma delta varepsilon zeta eta "
+    "theta kappa lambda mu nu xi pi rho sigma tau varphi chi psi omega"
+)
+_GREEK = dict(zip("ΓΔΘΛΞΠΣΦΨΩαβγδεζηθκλμνξπρστφχψω", _NAMES.split(), strict=True))
 _SIGNS = {
     "√": r"\surd",
     "∇": r"\nabla",

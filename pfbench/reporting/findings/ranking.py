@@ -235,7 +235,7 @@ def _ranked(
 ) -> Ranked:
     study, kinds = results.study, kinds_of(results)
     reached = study.targets[len(study.targets) - 1 - score[0]] if np.isfinite(score[1]) else None
-    spent = {kind: _middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
+    spent = {kind: middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
     calls = spent
     if study.targets:
         calls = {
@@ -253,13 +253,8 @@ def _ranked(
         reached,
         calls,
         spent,
-        _middle([run.last(compared(results)) for run in group.runs]),
+        middle([run.last(compared(results)) for run in group.runs]),
     )
-
-
-def _middle(values: Sequence[float]) -> float:
-    found: float = middle(np.array(values, dtype=float))
-    return found
 
 
 def _calls(one: Ranked, kind: str) -> str:

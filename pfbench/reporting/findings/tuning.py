@@ -123,9 +123,9 @@ def chosen(study: Study, tune: Tune, only: Collection[str] | None = None) -> Tab
     return Table(
         f"{study.title}: what tuning chose",
         f"Expected {tune.count.upper()} to {levels(tune)} on the seeds of the search "
-        f"({_listed(tune)}). At an end: the best may lie beyond all values that were tried, though "
-        "the grid went on by one. Spread: of the trials that reach it, the most calls over the "
-        "fewest. Where none does, the lowest last value decides. Cost: the "
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
+        "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
+        "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
         f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
         (
             "problem",
@@ -186,10 +186,6 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
         if tune is not None and method.tuned_label in only
         for at, target in enumerate(tune.targets)
     ]
-
-
-def _listed(tune: Tune) -> str:
-    return ", ".join(map(str, tune.seeds))
 
 
 def sensitivity(study: Study, tune: Tune) -> Table:
