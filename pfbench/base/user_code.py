@@ -140,11 +140,9 @@ def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
 
 def _asks_as_run_does(found: Any) -> bool:
     """Return whether a function takes what `run` of an algorithm takes, and so is a method."""
-    return inspect.isfunction(found) and [*inspect.signature(found).parameters] == [
-        "ask",
-        "x",
-        "rng",
-    ]
+    if not inspect.isfunction(found):
+        return False
+    return list(inspect.signature(found).parameters) == ["ask", "x", "rng"]
 
 
 @contextmanager
