@@ -249,12 +249,9 @@ class LinearModel(FiniteSum):
 
     def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
-        curvature, q = np.empty(self.n), 1.0 + s * s
+        curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.curvatures(self.loss.kind, self.data, s, curvature)
-        regulariser, everyone = (
-            self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q),
-            np.arange(self.n),
-        )
+        regulariser = self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
 
         def applied(sample: Indices | None, u: Floats) -> Floats:
             g = np.asarray(regulariser * u)

@@ -198,7 +198,7 @@ def load_digits_matrix() -> Floats:
     return matrix
 
 
-def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
+def load_multiclass(name: str) -> Classification:
     """Load a data set with several classes; ``digits`` are the images with the digit as label.
 
     Raises
@@ -209,7 +209,7 @@ def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
         As `load_classification`; also if scikit-learn's digits are not the known ones.
     """
     if name != "digits":
-        return load_classification(_record(name, ("multiclass",)), folder=folder)
+        return load_classification(_record(name, ("multiclass",)))
     record = DATA_SETS[name]
     labels = np.asarray(_from_scikit_learn(record).target, dtype=np.float64)
     rows = _all_stored(load_digits_matrix(), labels)
@@ -323,16 +323,11 @@ def _cached(record: DataSet, folder: Path | None) -> Iterator[Path]:
     try:
         yield path
     except ContentError as fault:
+        own = f"; to read a file of your own, give source=movielens with edition={path}"
         raise DataError(
             f"{path} is not the data set {record.name}: {fault}; move it away and run "
-            f"`pfbench data fetch {record.name}`{_own(record, path)}."
+            f"`pfbench data fetch {record.name}`{own if record.task == 'ratings' else ''}."
         ) from fault
-
-
-def _own(record: DataSet, path: Path) -> str:
-    """Return how a file of somebody's own is read, if it may be one."""
-    own = f"; to read a file of your own, give source=movielens with edition={path}"
-    return own if record.task == "ratings" else ""
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
