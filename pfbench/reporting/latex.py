@@ -47,7 +47,7 @@ LATEX = str.maketrans(
 
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
-_PLAIN = str.maketrans(_SUPERSCRIPTS, "-0123456789")
+_PLAIN = dict(zip(map(ord, _SUPERSCRIPTS), [r"\ensuremath{-}", *"0123456789"], strict=True))
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 _LETTERS = frozenset("ßæøœłÆØŒŁ")
 
@@ -78,13 +78,8 @@ def latex_text(text: str) -> str:
     A character that not every engine has is written by its number.
     """
     escaped = visible(text).translate(LATEX)
-    escaped = _POWER.sub(lambda found: rf"\textsuperscript{{{_power(found[0])}}}", escaped)
+    escaped = _POWER.sub(lambda at: rf"\textsuperscript{{{at[0].translate(_PLAIN)}}}", escaped)
     return "".join(map(_known, unicodedata.normalize("NFC", escaped)))
-
-
-def _power(digits: str) -> str:
-    plain = digits.translate(_PLAIN)
-    return plain.replace("-", r"\ensuremath{-}")
 
 
 def _known(character: str) -> str:

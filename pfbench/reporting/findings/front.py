@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pfbench.reporting.comparison import Comparison, Expected, Scored
+from pfbench.reporting.comparison import Comparison, Expected
 from pfbench.reporting.findings import versus
 from pfbench.reporting.findings.tuning import at_ends
 from pfbench.reporting.findings.versus import Duel
@@ -190,7 +190,7 @@ class Front:
                 calls += [
                     scored.needs(at)
                     for at in range(len(self.compared[0].targets))
-                    if _counts(scored, at)
+                    if math.isfinite(scored.needs(at))
                 ]
         return {label: sorted(calls) for label, calls in found.items()}
 
@@ -212,10 +212,6 @@ def _cells(duel: Duel) -> list[Cell]:
 
 def _short(expected: Expected | None) -> Expected | None:
     return expected and replace(expected, interval=None)
-
-
-def _counts(scored: Scored, at: int) -> bool:
-    return scored.expected[at] is not None and math.isfinite(scored.needs(at))
 
 
 def front(compared: Sequence[Comparison], mine: Sequence[str]) -> Front:
