@@ -25,7 +25,7 @@ from pfbench.problems.features import checked_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 _LEAST_SQUARES = 2e9
 """Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
@@ -115,7 +115,7 @@ class LinearModel(FiniteSum):
 
     features: Any
     labels: Floats
-    set: AnySet
+    set: Body
     alpha: float = 0.0
     penalty: Penalty | None = None
     first: Floats | None = None

@@ -27,7 +27,7 @@ from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 _SMALL_ENTRIES = 1 << 20
 """Up to this number of entries `best_known` is computed: about a second."""
@@ -65,7 +65,7 @@ class MatrixRegression(OverMatrices):
     source: ClassVar[str] = "li2019 section 2.1, losses (7) and (8); section 4"
 
     data: Sensing
-    set: AnySet
+    set: Body
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from pfbench.base.parameters import check_complete, check_known
 from pfbench.base.user_code import blamed, load
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import Birkhoff
-from pfbench.sets.body import AnySet, Body
+from pfbench.sets.body import Body
 from pfbench.sets.box import Box, KSparse
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.groups import GroupLasso
@@ -80,7 +80,7 @@ def takes(entry: type[Body] | type[Penalty], shape: Shape) -> bool:
     return not entry.needs and fits.get(entry.points, False)
 
 
-def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
+def feasible_set(name: str, shape: Shape, **parameters: Any) -> Body:
     """Build a set by name for points of a shape.
 
     Parameters
@@ -98,7 +98,7 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
         If the name or a parameter is unknown, missing or out of range, if the points have another
         shape, or if the set needs a graph or a function.
     """
-    found: AnySet = _built("set", name, set_class(name), SETS, shape, parameters)
+    found: Body = _built("set", name, set_class(name), SETS, shape, parameters)
     return found
 
 

@@ -35,7 +35,7 @@ from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.instances import gap, unequal
 from pfbench.estimators import SPIDERG
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import branches
 from pfbench.verification.stating.bound import bound
@@ -134,7 +134,7 @@ def mapping(problem: Any, x: Any) -> float:
     return squared(np.asarray(x), problem.gradient(np.asarray(x)), L, C)
 
 
-def squared(x: Floats, g: Floats, L: float, over: AnySet) -> float:
+def squared(x: Floats, g: Floats, L: float, over: Body) -> float:
     """Return |L (x - P(x - g/L))|^2."""
     G = L * (x - over.project(x - g / L))
     return float(G @ G)
