@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.bypass import Bypass, Guarded, Tallied, accuse, guarded, in_words
+from pfbench.checking.bypass import Bypass, Guarded, accuse, guarded, in_words
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import (
     Examination,
@@ -38,6 +38,7 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.witness import Tally
 from pfbench.verification.subject import Untestable, make
 
 USUAL: Mapping[str, Any] = MappingProxyType(
@@ -128,12 +129,12 @@ class Walk:
 
     def along(self, rng: Any, steps: int = _STEPS) -> Walked:
         """Return the estimates along the first points."""
-        ledger, backend = Ledger(), Tallied(self.problem.open(np.random.default_rng(0)))
+        ledger, backend = Ledger(), Tally(self.problem.open(np.random.default_rng(0)))
         ask = guarded(self.problem, backend, ledger)
         self.touched = ask.touched
         estimate = self.estimator.start(ask, rng)
         found = [np.array(estimate(x)) for x in self._points(steps)]
-        return Walked(tuple(found), ledger.counts(), Counts(*backend.counts))
+        return Walked(tuple(found), ledger.counts(), Counts(*backend.spent))
 
     def _ask(self) -> Guarded:
         return guarded(self.problem, self.problem.open(np.random.default_rng(0)))
