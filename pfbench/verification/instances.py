@@ -100,12 +100,10 @@ def redrawn(one: Instance, seed: int, name: str) -> Instance:
         made = one.build(*args, **parameters)
         return made.called(name, parameters) if hasattr(made, "called") else made
 
-    fixes = "seed" in one.parameters or (
-        "seed" in one.build.known if isinstance(one.build, Family) else False
-    )
-    return replace(
-        one, build=build, parameters={**one.parameters, **({"seed": seed} if fixes else {})}
-    )
+    knows_seed = isinstance(one.build, Family) and "seed" in one.build.known
+    has_seed = "seed" in one.parameters or knows_seed
+    parameters = {**one.parameters, **({"seed": seed} if has_seed else {})}
+    return replace(one, build=build, parameters=parameters)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ and scales what it is answered runs as it stands, whatever the function is; one 
 refused, and told what it did.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Never
@@ -190,10 +190,7 @@ class _Unknowns:
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients."""
-        indices, weights = drawn(sample, self.n)
-        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
-        parts = [weight * self.component(i, x) for i, weight in pairs]
-        return sum(parts[1:], parts[0])
+        return _mean(sample, self.n, lambda i: self.component(i, x))
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean of the sampled differences."""
@@ -240,10 +237,8 @@ class _Table:
 
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        indices, weights = drawn(sample, self._unknowns.n)
-        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
-        parts = [w * (self._unknowns.component(i, x) - self._stored[i]) for i, w in pairs]
-        return sum(parts[1:], parts[0])
+        asked, n = self._unknowns.component, self._unknowns.n
+        return _mean(sample, n, lambda i: asked(i, x) - self._stored[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, then store grad f_i(x)."""
@@ -251,6 +246,14 @@ class _Table:
         for i in np.unique(drawn(sample, self._unknowns.n)[0]).tolist():
             self._stored[i] = self._unknowns.component(i, x)
         return change
+
+
+def _mean(sample: Indices, n: int, of: Callable[[int], Any]) -> Any:
+    """Return the mean over a sample of n components."""
+    indices, weights = drawn(sample, n)
+    pairs = zip(indices.tolist(), weights.tolist(), strict=True)
+    parts = [weight * of(i) for i, weight in pairs]
+    return sum(parts[1:], parts[0])
 
 
 def recorded(method: Algorithm, n: int, most: int | None = None) -> Recording:
