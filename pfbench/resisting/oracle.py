@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.checks import integer
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Diverged, InputError
@@ -256,8 +256,8 @@ class ResistingOracle(Answering):
         if square == 0.0:
             return None
         w = float((x - q) @ along) / square
-        error = float(np.linalg.norm(x - ((1.0 - w) * q + w * u)))
-        return w if error + abs(w) * stray <= INSIDE * float(np.linalg.norm(x)) else None
+        error = norm(x - ((1.0 - w) * q + w * u))
+        return w if error + abs(w) * stray <= INSIDE * norm(x) else None
 
     def _vector(self, x: Any) -> Floats:
         if not isinstance(x, np.ndarray) or x.shape != (self.d,) or x.dtype != np.float64:
