@@ -83,11 +83,10 @@ def check_algorithm(
 
 def usual(algorithm: Any) -> Algorithm:
     """Return an algorithm with usual values of the parameters that it needs."""
-    needed = getattr(algorithm, "needed", lambda: list(USUAL))()
-    wanted = {name: USUAL[name] for name in needed if name in USUAL}
-    wanted = {"iterations": 20} | wanted
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
+    needed = {"iterations", *getattr(algorithm, "needed", lambda: list(USUAL))()}
+    wanted = {name: value for name, value in USUAL.items() if name in needed}
     return make(algorithm, wanted if takes_any(algorithm) else (), **wanted)
 
 
@@ -364,7 +363,6 @@ class Tried(Trails):
         if not hasattr(kind, "theory"):
             raise Skipped("it has no theorem's schedule")
         constants, told = self.problem.constants(self.problem.start()), []
-        where = places(self.algorithm, "theory")
         for epsilon in (0.1, 0.05, 0.01):
             try:
                 made = kind.theory(epsilon, constants)
@@ -377,6 +375,6 @@ class Tried(Trails):
                 "no fewer iterations for a smaller epsilon",
                 f"{counts} for 0.1, 0.05, 0.01",
                 {},
-                where,
+                places(self.algorithm, "theory"),
             )
         return f"{', '.join(map(str, told))} iterations for 0.1, 0.05, 0.01"

@@ -294,19 +294,13 @@ class Walk:
 
     def _enumerated(self) -> tuple[list[Floats], list[float], str]:
         """Return exact means over all draws, for as many points as can be."""
-        best, patience = None, Patience(1.5)
-        for steps in range(1, _STEPS + 1):
-            if best is not None and patience.over:
-                break
-            try:
-                found = self._mean_of(steps)
-            except Unscripted:
-                if best is None:
-                    raise
-                break
-            best = found
-        assert best is not None
-        means, number = best
+        patience = Patience(1.5)
+        means, number = self._mean_of(1)
+        with suppress(Unscripted):
+            for steps in range(2, _STEPS + 1):
+                if patience.over:
+                    break
+                means, number = self._mean_of(steps)
         if len(means) < min(_STEPS, 3):
             raise Unscripted("too few points can be enumerated")
         return means, [0.0] * len(means), f"by all {number:,} draws"

@@ -100,7 +100,7 @@ class Function(OnSpace):
 
     def gradient(self) -> str:
         """Every directional derivative of the value is what the gradient says."""
-        rounds, sharpest = 0, ""
+        sharpest = ""
         seen = list[tuple[float, float]]()
         wrong: tuple[Line, float, float] | None = None
         for k in Patience(self.patience).rounds(16):
@@ -108,7 +108,6 @@ class Function(OnSpace):
             line = self.space.line(x)
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
-            rounds += 1
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
                 continue
             seen.append((slope, expected))

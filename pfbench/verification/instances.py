@@ -119,18 +119,21 @@ class Family:
         return problem(self.name, **parameters)
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The parameters that it has."""
+    def entry(self) -> Any:
+        """What the catalogue has of it; None if it has nothing of that name."""
         from pfbench.problems.catalogue import PROBLEMS
 
-        return tuple(PROBLEMS[self.name].parameters()) if self.name in PROBLEMS else ()
+        return PROBLEMS.get(self.name)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The parameters that it has."""
+        return tuple(self.entry.parameters()) if self.entry else ()
 
     @property
     def about(self) -> str:
         """A line about it."""
-        from pfbench.problems.catalogue import PROBLEMS
-
-        return PROBLEMS[self.name].summary if self.name in PROBLEMS else ""
+        return self.entry.summary if self.entry else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +188,7 @@ def texts_of(build: Any) -> list[str]:
     """Return the parameters of what makes a problem that are texts, however they look."""
     if isinstance(build, Family):
         from pfbench.base.parameters import texts_of as declared_texts
-        from pfbench.problems.catalogue import PROBLEMS
 
-        known = PROBLEMS.get(build.name)
-        return list(declared_texts(known.parameters())) if known else []
+        return list(declared_texts(build.entry.parameters())) if build.entry else []
     every = inspect.signature(build).parameters.values()
     return [one.name for one in every if one.annotation in (str, "str")]

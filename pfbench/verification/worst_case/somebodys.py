@@ -213,16 +213,12 @@ class _Program:
             for chance, run in runs
         ]
         if bounded and not within.convex:
-            for x in self._points_of(runs):
+            for x in {id(x): x for _, run in runs for x in run}.values():
                 slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * within.L)
                 worst.require(start - f(x) + slack <= within.delta)
         if over == "least":
             return worst.solve(*measures[0][1])
         return worst.solve(sum((chance * mean(found) for chance, found in measures), 0.0))
-
-    @staticmethod
-    def _points_of(runs: Any) -> list[Vector]:
-        return list({id(x): x for _, run in runs for x in run}.values())
 
     def _measured(self, measure: str, x: Vector, best: Vector) -> Expression:
         if measure == "suboptimality":
