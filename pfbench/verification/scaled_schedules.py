@@ -81,11 +81,6 @@ class Homogeneity:
     accuracy: Unit | None = None
 
     @property
-    def explained(self) -> bool:
-        """Whether a reason is given where, and only where, it does not keep its units."""
-        return (self.homogeneous is False) == bool(self.normalised)
-
-    @property
     def sentence(self) -> str:
         """All of it in a line."""
         words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]

@@ -124,11 +124,6 @@ class Recording:
     answers: list[Answer] = field(default_factory=list)
     runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
 
-    @property
-    def minimises(self) -> bool:
-        """Whether it asked for a vertex."""
-        return any(one.component is None for one in self.answers)
-
 
 def same(coefficients: Floats) -> bytes:
     """Return what is equal of coefficients that are equal up to rounding."""
