@@ -159,32 +159,16 @@ def accuse(bypass: Bypass, touched: Mapping[str, str], tallied: Counts, told: Co
 class Negated(Changed):
     """A backend that answers for -f: whatever follows its answers goes another way."""
 
-    def gradient(self, x: Any) -> Any:
-        """Return what follows from -f; so in the next ones."""
-        return -self._right.gradient(x)
-
-    def batch(self, sample: Any, x: Any) -> Any:
-        """Return a mean of component gradients."""
-        return -self._right.batch(sample, x)
-
-    def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return a mean of differences."""
-        return -self._right.difference(sample, x, y)
-
-    def value(self, x: Any) -> Any:
-        """Return a value."""
-        return -self._right.value(x)
-
-    def hessian(self, s: Any) -> Any:
-        """All component Hessians."""
-        return _Opposite(self._right.hessian(s))
-
-    def table(self, x: Any) -> Any:
-        """Return a table."""
-        return _Opposite(self._right.table(x))
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name in ("gradient", "batch", "difference", "value"):
+            return lambda *given: -found(*given)
+        return (lambda x: _Opposite(found(x))) if name in ("hessian", "table") else found
 
 
 class _Opposite(Changed):
+    """Component Hessians, or a table, of -f."""
+
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
         if isinstance(found, np.ndarray):

@@ -233,30 +233,16 @@ class _Answering(Changed):
         super().__init__(right)
         self._by, self._g = by, by.f / by.x
 
-    def _asked(self, verb: str, *given: Any) -> Any:
-        """Ask for a gradient, or a mean of differences: samples stay, points are scaled."""
-        scaled = (one / self._by.x if _is_point(one) else one for one in given)
-        return getattr(self._right, verb)(*scaled) * self._g
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name not in ("gradient", "batch", "difference", "product", "replace"):
+            return found
 
-    def gradient(self, x: Any) -> Any:
-        """Return lambda/mu times the gradient at x/mu; so in the next ones."""
-        return self._asked("gradient", x)
+        def asked(*given: Any) -> Any:
+            """Return lambda/mu times a gradient, or a mean of them: samples stay, points do not."""
+            return found(*(one / self._by.x if _is_point(one) else one for one in given)) * self._g
 
-    def batch(self, *given: Any) -> Any:
-        """Return a mean over a sample, of gradients or of Hessian products."""
-        return self._asked("batch", *given)
-
-    def difference(self, *given: Any) -> Any:
-        """Return a mean of differences."""
-        return self._asked("difference", *given)
-
-    def product(self, x: Any, y: Any) -> Any:
-        """Return the mean Hessian times x - y."""
-        return self._asked("product", x, y)
-
-    def replace(self, sample: Any, x: Any) -> Any:
-        """Return a mean of differences to a table, which is renewed."""
-        return self._asked("replace", sample, x)
+        return asked
 
     @property
     def mean(self) -> Any:
