@@ -19,7 +19,7 @@ from pfbench.base.errors import in_words
 from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
-from pfbench.verification.parameters import UNITS, USUAL
+from pfbench.verification.parameters import UNITS, USUAL, WHOLE
 from pfbench.verification.scaled_schedules import of_schedule, parameters_in
 from pfbench.verification.subject import make
 from pfbench.verification.units import NUMBER, ONE, STEP, Scaling, Unit
@@ -34,8 +34,7 @@ _TRIED, _SECONDS = 30, 2.0
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-_SMALL = ("iterations", "batch", "period", "snapshot", "restarts", "subepochs")
-"""The accuracy of a schedule that is run, and the whole numbers set so that the run is short."""
+"""The accuracy of a schedule that is run."""
 
 _LARGEST = 10_000
 """A schedule with a larger number, of another name, is not run."""
@@ -111,14 +110,14 @@ def _by_schedule(runs: Trails) -> str | None:
         return None
     constants, unit = runs.problem.constants(runs.problem.start()), found.accuracy
 
-    small: dict[str, int] = {}
+    small: dict[str, int] = {}  # so that the run is short
 
     def made(by: Scaling) -> Any:
         return kind.theory(_EPSILON * by.of(unit), by.constants(constants), **small)
 
     try:
         known = parameters_in(made(ONE))
-        small |= {name: USUAL[name] for name in _SMALL if known.get(name)}
+        small |= {name: USUAL[name] for name in WHOLE if known.get(name)}
         whole = [one for one in parameters_in(made(ONE)).values() if type(one) is int]
         if max(whole, default=0) > _LARGEST:
             return None

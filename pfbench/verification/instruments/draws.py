@@ -150,12 +150,6 @@ class Chosen(np.random.Generator):
     def __reduce__(self) -> Any:
         raise Unscripted("it copies its random stream, which cannot be enumerated")
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.__reduce__()
-
-    def __copy__(self) -> Any:
-        return self.__reduce__()
-
     def _one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
             raise Unscripted(f"it draws one of {options}")
