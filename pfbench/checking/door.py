@@ -14,7 +14,7 @@ from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_own
-from pfbench.base.user_code import blamed, is_ours, load
+from pfbench.base.user_code import is_ours, load, made_of
 from pfbench.checking import algorithms, estimators
 from pfbench.checking.examples import EXAMPLES, SHAPES
 from pfbench.checking.findings import Examination, Findings
@@ -149,7 +149,7 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
     """Return a name, the object, and its kind."""
     if not isinstance(what, str):
         label = getattr(what, "__qualname__", type(what).__qualname__)
-        found = _made(what, Selector(label), kind)
+        found = _made(what, Selector(label))
         return label, found, kind or kind_of(found, label)
     selector = Selector.parse(what)
     if is_imported(what):
@@ -157,7 +157,7 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
             chosen = chosen_algorithm(what)
             if isinstance(chosen, AlgorithmChoice):
                 return what, chosen, "algorithm"
-        found = _made(load(selector.name), selector, kind)
+        found = _made(load(selector.name), selector)
         kind = kind or kind_of(found, selector.name)
         if isinstance(found, FiniteSum):
             found = found.called(selector.name, selector.parameters)
@@ -248,38 +248,13 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 """What a needed parameter of somebody's own set or penalty is set to."""
 
 
-def _made(found: Any, selector: Selector, kind: str | None) -> Any:
+def _made(found: Any, selector: Selector) -> Any:
     """Return what a class or a function makes; a class of a method without parameters as it is."""
-    if not inspect.isclass(found) and not inspect.isroutine(found):
-        if selector.parameters:
-            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
-        return found
     method = inspect.isclass(found) and callable(getattr(found, "run", None))
     if method and not selector.parameters:
         return found
-    try:
-        parameters = inspect.signature(found).parameters
-    except ValueError:
-        parameters = {}  # type: ignore[assignment]
-    by_name = {
-        name: p
-        for name, p in parameters.items()
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    }
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        check_known(selector.name, selector.parameters, by_name)
-    texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
     usual = {**_USUAL_OF_OWN, **estimators.USUAL, **(USUAL if method else {})}
-    needed = [name for name, p in by_name.items() if p.default is p.empty]
-    given = {name: usual[name] for name in needed if name in usual} | selector.given(texts)
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise InputError(
-            f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...], "
-            "or name a function that makes it."
-        )
-    with blamed(str(selector)):
-        return found(**given)
+    return made_of(found, selector, usual, ", or name a function that makes it")
 
 
 _OF_KINDS: Mapping[str, _Kind] = MappingProxyType(
