@@ -13,6 +13,7 @@ from pfbench.base.state import Point, State
 from pfbench.checking.components import same
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, place, places
 from pfbench.checking.lines import Line, OnSpace, along, complex_step, dense, derivative, norm
+from pfbench.checking.trails import entries
 from pfbench.points import form_of, inner, keep
 
 _RELATIVE = 1e-7
@@ -53,9 +54,9 @@ class Function(OnSpace):
         """Value and gradient change no point, depend on it alone, and hand out fresh arrays."""
         problem, space = self.problem, self.space
         x, y = space.member(), space.member()
-        before = _frozen(x)
+        before = entries(x).copy()
         value, g = problem.value(x), problem.gradient(x)
-        if not np.array_equal(before, _frozen(x)):
+        if not np.array_equal(before, entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise Wrong(
                 f"{verb}(x) to leave x as it is",
@@ -92,9 +93,9 @@ class Function(OnSpace):
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
         x = self.space.member()
-        before = _frozen(x)
+        before = entries(x).copy()
         verb(x)
-        return not np.array_equal(before, _frozen(x))
+        return not np.array_equal(before, entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
@@ -302,7 +303,3 @@ class Function(OnSpace):
                     (place(measure, "__call__"),),
                 )
         return ", ".join(found) or "it has none of its own"
-
-
-def _frozen(x: Point) -> Floats:
-    return np.array(x if isinstance(x, np.ndarray) else x.values())
