@@ -4,13 +4,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
+
+if TYPE_CHECKING:
+    from pfbench.problems.catalogue import Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class Family:
         return problem(self.name, **parameters)
 
     @property
-    def entry(self) -> Any:
+    def entry(self) -> "Entry | None":
         """What the catalogue has of it; None if it has nothing of that name."""
         from pfbench.problems.catalogue import PROBLEMS
 
