@@ -30,7 +30,7 @@ _MOST_OPTIONS = 4096
 
 
 def rounded(array: Floats) -> bytes:
-    """Return an array up to rounding, as what was told before is compared."""
+    """Return an array up to rounding: what was told, or computed, in different ways is the same."""
     return (np.round(array, 9) + 0.0).tobytes()
 
 

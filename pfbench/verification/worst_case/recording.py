@@ -18,14 +18,14 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.problems.base import drawn
-from pfbench.verification.instruments.draws import Chosen, Unscripted, branches
+from pfbench.verification.instruments.draws import Chosen, Unscripted, branches, rounded
 
 MOST_BRANCHES = 4096
 """So many sequences of draws are followed at most."""
 
 _MOST_ANSWERS = 48
-_SAME = 9
-"""Decimals to which coefficients are compared."""
+_CLOSE = 1e-9
+"""Coefficients this near to each other are the same."""
 
 _LINEAR = frozenset({"add", "subtract", "negative", "positive"})
 _COPIES = frozenset({"copy", "zeros_like"})
@@ -125,11 +125,6 @@ class Recording:
     runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
 
 
-def same(coefficients: Floats) -> bytes:
-    """Return what is equal of coefficients that are equal up to rounding."""
-    return bytes((np.round(coefficients, _SAME) + 0.0).tobytes())  # no -0.0
-
-
 class _Unknowns:
     """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
 
@@ -158,7 +153,7 @@ class _Unknowns:
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
             raise NotLinear("makes points that are none of the problem")
         found = self._decode @ _plain(x)
-        if not np.isfinite(found).all() or abs(found[0] - first) > 10.0**-_SAME:
+        if not np.isfinite(found).all() or abs(found[0] - first) > _CLOSE:
             where = "goes to a point" if first else "takes a direction"
             raise NotLinear(f"{where} that depends on where the origin is")
         return np.asarray(found)
@@ -168,7 +163,7 @@ class _Unknowns:
         return self._answer(i, self.read(x, 1.0))
 
     def _answer(self, i: int | None, asked: Floats) -> Any:
-        key = i, same(asked)
+        key = i, rounded(asked)
         if key not in self._known:
             self._recording.answers.append(Answer(i, asked))
             self._known[key] = len(self._recording.answers)

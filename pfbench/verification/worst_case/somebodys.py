@@ -14,10 +14,11 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
+from pfbench.verification.instruments.draws import rounded
 from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
 from pfbench.verification.worst_case.interpolated import WorstFunction
 from pfbench.verification.worst_case.proof import Proof
-from pfbench.verification.worst_case.recording import Recording, recorded, same
+from pfbench.verification.worst_case.recording import Recording, recorded
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
 """What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
@@ -179,7 +180,7 @@ class _Program:
 
     def _vector(self, coefficients: Floats) -> Vector:
         """Return a linear combination of start and answers, the same one where it comes again."""
-        key = same(coefficients)
+        key = rounded(coefficients)
         if key not in self._points:
             parts = [
                 float(coefficients[j]) * self._vectors[j]
