@@ -126,7 +126,8 @@ class Trails:
 
 
 def _copied(state: State) -> State:
-    return State(*(part.copy() if hasattr(part, "copy") else part for part in state))
+    parts: Any = state
+    return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
 def entries(x: Point) -> Any:
