@@ -234,12 +234,7 @@ def chain(d: int) -> Quadratic:
 
 
 def restricted(
-    rng: np.random.Generator,
-    d: int,
-    support: int,
-    blind: int,
-    *,
-    excess: float = 0.0,
+    rng: np.random.Generator, d: int, support: int, blind: int, *, excess: float = 0.0
 ) -> Quadratic:
     """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
 
