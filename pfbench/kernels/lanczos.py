@@ -94,6 +94,7 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
     residual = b[k] * abs(q[k]) / sigma
     if beta <= 1e-14 * sigma:
         return True, theta
+    multiply(1.0 / beta, y)
     if not goal.certified:
         if residual <= max(goal.tolerance * sigma, goal.share * (sigma + goal.beside)):
             return True, theta
@@ -101,7 +102,6 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
         upper = polynomial_root(a, b, k + 1, theta, goal.target)
         if upper <= theta * (1.0 + goal.tolerance) ** 2:
             return True, theta
-    multiply(1.0 / beta, y)
     return False, theta
 
 
@@ -156,14 +156,19 @@ def steps_parallel(
 
 
 @compiled
-def leading_pair(basis: Basis, steps: int, u: Floats, v: Floats) -> None:
-    """Write the unit singular vectors that belong to the leading eigenvector q to u and v."""
+def leading_pair(basis: Basis, steps: int, theta: float, ahead: bool, u: Floats, v: Floats) -> None:
+    """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
+
+    With `ahead`, v is the direction of G' u in place of that: half a step more, at no product.
+    """
     q, p = basis.q, np.empty(steps)
     for j in range(steps):
         p[j] = basis.alphas[j] * q[j]
         if j + 1 < steps:
             p[j] += basis.betas[j] * q[j + 1]
     mix(q, basis.right, steps, v)
+    if ahead:
+        subtract(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
     multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
     mix(p, basis.left, steps, u)
     multiply(1.0 / math.sqrt(sum_of_squares(u)), u)

@@ -12,7 +12,8 @@ known. The factor 1 + k is derived by pfbench.
 
 The residual of the pair is at most 2 k d over the radius, from which e <= (1 + k) d follows if the
 pair is the leading one. That is a heuristic, as a fixed tolerance is: nothing but a certificate
-excludes another pair. Measured gaps have one of their own.
+excludes another pair. Measured gaps have one of their own. The vertex is made of u and of the
+direction of g'u, which is at hand: d only grows by it, and the next minimisation starts nearer.
 """
 
 from collections.abc import Callable

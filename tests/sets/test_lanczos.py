@@ -127,6 +127,21 @@ def test_it_takes_few_steps_and_a_warm_start_fewer():
     assert warm.steps < cold.steps < 25
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 40), (40, 5), (30, 30)])
+@pytest.mark.parametrize("most_steps", [1, 3, 300])
+def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps):
+    G = np.random.default_rng(0).standard_normal(shape)
+    given = {"tolerance": 1e-12, "most_steps": most_steps}
+    plain, shared = (
+        leading_triple(DenseOperator(G), np.random.default_rng(1), within=(share, 0.0), **given)
+        for share in (0.0, 1e-14)
+    )
+    assert plain.steps == shared.steps
+    assert_allclose(shared.u, plain.u, rtol=1e-14)
+    assert_allclose(shared.sigma * shared.v, G.T @ shared.u, atol=1e-13 * shared.sigma)
+    assert shared.sigma >= plain.sigma * (1.0 - 1e-15)
+
+
 @pytest.mark.parametrize("size", [1e300, 1e150, 1e-150, 1e-300, 5e-324])
 def test_the_scale_of_the_matrix_does_not_matter(size):
     G = np.array([[3.0, 1.0], [1.0, -2.0], [0.0, 1.0]])
