@@ -11,7 +11,13 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import compiled, compiled_vector
-from pfbench.kernels.observed import Rows, normal_parallel, normal_rows
+from pfbench.kernels.observed import (
+    Rows,
+    first_parallel,
+    first_rows,
+    normal_parallel,
+    normal_rows,
+)
 from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
 
 _BLOCK = 1024
@@ -35,6 +41,8 @@ class Basis(NamedTuple):
         Diagonal of B'B and what is beside it.
     q
         The leading eigenvector of B'B.
+    inner
+        <G, x> of the goal, shape (1,); 0 where it has no x.
     """
 
     right: Floats
@@ -44,6 +52,7 @@ class Basis(NamedTuple):
     a: Floats
     b: Floats
     q: Floats
+    inner: Floats
 
 
 class Goal(NamedTuple):
@@ -57,8 +66,9 @@ class Goal(NamedTuple):
         Whether it is the latter.
     target
         What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
-    share, beside
-        A residual of at most share (sigma + beside) is small enough, too.
+    share, beside, weight, x
+        A residual of at most share (sigma + beside + weight <G, x>) is small enough, too; x has
+        entries where a sparse G has them, or is empty.
     """
 
     tolerance: float
@@ -66,6 +76,8 @@ class Goal(NamedTuple):
     target: float
     share: float
     beside: float
+    weight: float
+    x: Floats
 
 
 @compiled
@@ -96,7 +108,8 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
         return True, theta
     multiply(1.0 / beta, y)
     if not goal.certified:
-        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + goal.beside)):
+        more = goal.beside + goal.weight * basis.inner[0]
+        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + more)):
             return True, theta
     elif residual <= sigma:
         upper = polynomial_root(a, b, k + 1, theta, goal.target)
@@ -127,7 +140,10 @@ def steps_serial(
         v, y = basis.right[k], basis.right[k + 1]
         previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_rows(first, last, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
@@ -147,7 +163,10 @@ def steps_parallel(
         v, y = basis.right[k], basis.right[k + 1]
         previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_parallel(bounds, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)

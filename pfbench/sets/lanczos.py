@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -65,6 +66,23 @@ class Triple:
     steps: int
 
 
+class Share(NamedTuple):
+    """A residual that is small enough: ``share * (sigma + beside + weight * <G, x>)``.
+
+    Attributes
+    ----------
+    share, beside, weight
+        Numbers.
+    x
+        Entries where a sparse G has them, shape (n,); empty: there is no third term.
+    """
+
+    share: float
+    beside: float = 0.0
+    weight: float = 0.0
+    x: Floats = np.empty(0)
+
+
 def leading_triple(
     operator: Operator,
     rng: np.random.Generator,
@@ -74,7 +92,7 @@ def leading_triple(
     warm: Floats | None = None,
     most_steps: int = 300,
     vectors: bool = True,
-    within: tuple[float, float] = (0.0, 0.0),
+    within: Share | None = None,
 ) -> Triple:
     """Compute the leading singular triple of an M x N matrix.
 
@@ -96,9 +114,9 @@ def leading_triple(
     vectors
         Whether u and v are wanted: without them 8 M bytes a step are not needed.
     within
-        Without `failure`: a share and a number; a residual of ``share * (sigma + number)`` is small
-        enough, too (but where squares of the matrix overflow or underflow). Then v is the direction
-        of ``G' u``, so that sigma may be larger than what the residual was of.
+        Without `failure`: what residual is small enough, too (but where squares of the matrix
+        overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be larger
+        than what the residual was of.
 
     Raises
     ------
@@ -106,7 +124,7 @@ def leading_triple(
         If the matrix has NaN or infinite entries.
     """
     M, N = operator.shape
-    shared = failure is None and within[0] > 0.0
+    shared = failure is None and within is not None
     start = _start(rng, N, warm, shared)
     length = norm(start)
     start /= length
@@ -118,7 +136,7 @@ def leading_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    goal = Goal(tolerance, failure is not None, target, *within)
+    goal = Goal(tolerance, failure is not None, target, *(within or Share(0.0)))
     room = min(most_steps, _ROOM)
     basis = _basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
@@ -193,7 +211,7 @@ def _extended(
 def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Basis:
     """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
-    basis = Basis(np.empty((room + 1, N)), np.empty((left, M)), *np.zeros((5, most_steps)))
+    basis = Basis(np.empty((room + 1, N)), np.empty((left, M)), *np.zeros((5, most_steps)), np.zeros(1))
     basis.left[0] = 0.0
     return basis
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import Diverged
 from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import Share, leading_triple
 
 N = 150
 
@@ -133,8 +133,8 @@ def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps
     G = np.random.default_rng(0).standard_normal(shape)
     given = {"tolerance": 1e-12, "most_steps": most_steps}
     plain, shared = (
-        leading_triple(DenseOperator(G), np.random.default_rng(1), within=(share, 0.0), **given)
-        for share in (0.0, 1e-14)
+        leading_triple(DenseOperator(G), np.random.default_rng(1), within=within, **given)
+        for within in (None, Share(1e-14))
     )
     assert plain.steps == shared.steps
     assert_allclose(shared.u, plain.u, rtol=1e-14)
