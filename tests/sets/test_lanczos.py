@@ -187,6 +187,23 @@ def test_the_loop_over_sparse_entries_takes_the_same_steps(cuts, failure):
         assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-12, atol=1e-9)
 
 
+@pytest.mark.parametrize("cuts", [(), (9, 9, 17)], ids=["one chunk", "four chunks"])
+@pytest.mark.parametrize("small", [3e-2, 1e-6, 1e-11])  # the last takes more steps than have room
+def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
+    rng = np.random.default_rng(0)
+    pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
+    g, x = rng.standard_normal((2, pattern.n))
+    operator = SparseOperator(pattern, g)
+    asked = Share(small, 0.5, 0.25, x), Share(small, 0.5 + 0.25 * float(g @ x))
+    found, expected, half = (
+        leading_triple(operator, np.random.default_rng(1), tolerance=1e-15, within=within)
+        for within in (*asked, Share(small, 0.5))
+    )
+    assert found.steps == expected.steps != half.steps
+    for name in ("sigma", "u", "v"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-9)
+
+
 EXPONENTS = [300, 200, 101, 99, 80, 60, 40, 0, -40, -60, -80, -99, -101, -200, -300, -315]
 
 

@@ -71,12 +71,14 @@ class Backtracking:
     def __init__(self, problem: Waves, M: float | None) -> None:
         self._problem, self._M, self._before = problem, M, math.inf
         self._rounded = _ROUNDED * problem.bounds.delta
+        self._told = True  # what M is
 
     def step(self, x: Floats, g: Floats, v: Floats, there: Floats) -> float:
         """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough.
 
         The guess of M divides by a difference of values, and what is enough is one: of two gammas
-        between which rounding decides, that one is gone on with that was taken.
+        between which rounding decides, that one is gone on with that was taken. Where all are so,
+        M is not told until a step decreases f by more.
         """
         f, d = self._problem.value, v - x
         gap, square = -float(g @ d), float(d @ d)
@@ -84,10 +86,18 @@ class Backtracking:
             change = self._problem.gradient(x + 1e-3 * d) - self._problem.gradient(x)
             self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square or 1.0))
         here, M, unsure = f(x), self._M, _NEAR
-        taken = float((there - x) @ d) / (square or 1.0)
+        taken = min(1.0, max(0.0, float((there - x) @ d) / (square or 1.0)))
         rounded = _ROUNDED * float(np.abs(g) @ (np.abs(x) + np.abs(v)))
         if gap <= 4.0 * rounded or square <= _NEAR**3:  # there is no gap to tell
-            return min(1.0, max(0.0, taken))
+            self._told = False
+            return taken
+        enough = _SLACK * abs(here) + self._rounded
+        if not self._told:
+            if f(x + taken * d) - here > enough - taken * gap / 2.0:
+                return 0.0
+            if taken * gap > 10.0 * self._rounded and taken < 1.0:
+                self._told, self._M, self._before = True, gap / (taken * square), here
+            return taken
         if math.isfinite(self._before):
             decrease = max(self._before - here, self._rounded)
             guess = gap * gap / (2.0 * decrease * square)
@@ -98,10 +108,11 @@ class Backtracking:
             near = gamma < 1.0 and abs(taken - gamma) <= unsure * gamma
             if near:
                 gamma, M = taken, gap / (taken * square)
+            elif gamma * gap <= self._rounded:
+                self._told = False
+                return min(taken, gamma)
             above = f(x + gamma * d) - here + gamma * gap - gamma * gamma * M * square / 2.0
-            certain = above <= -self._rounded
-            last = gamma < 0.4 * taken or gamma * gap <= self._rounded
-            if above <= _SLACK * abs(here) + self._rounded and (near or certain or last):
+            if above <= enough and (near or above <= -self._rounded or gamma < 0.4 * taken):
                 self._M, self._before = M, here
                 return gamma
             M *= 2.0
