@@ -11,13 +11,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import compiled, compiled_vector
-from pfbench.kernels.observed import (
-    Rows,
-    first_parallel,
-    first_rows,
-    normal_parallel,
-    normal_rows,
-)
+from pfbench.kernels.observed import Rows, first_parallel, first_rows, normal_parallel, normal_rows
 from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
 
 _BLOCK = 1024

@@ -223,9 +223,7 @@ def first_parallel(
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)
     for t in prange(chunks):
-        squares[t], inners[t] = first_rows(
-            bounds[t], bounds[t + 1], rows, g, x, v, u, private[t]
-        )
+        squares[t], inners[t] = first_rows(bounds[t], bounds[t + 1], rows, g, x, v, u, private[t])
     for t in range(chunks):
         y += private[t]
     return float(squares.sum()), float(inners.sum())
