@@ -211,10 +211,10 @@ def _extended(
 def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Basis:
     """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
-    numbers = np.zeros((5, most_steps))
-    basis = Basis(np.empty((room + 1, N)), np.empty((left, M)), *numbers, inner=np.zeros(1))
-    basis.left[0] = 0.0
-    return basis
+    right, before = np.empty((room + 1, N)), np.empty((left, M))
+    before[0] = 0.0
+    alphas, betas, a, b, q = np.zeros((5, most_steps))
+    return Basis(right, before, alphas, betas, a, b, q, np.zeros(1))
 
 
 def _taller(array: Floats, rows: int) -> Floats:
