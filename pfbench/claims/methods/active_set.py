@@ -7,7 +7,8 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.stating import OCTAHEDRON, ONE_ON_OCTAHEDRON, claims_of, sized
+from pfbench.claims.methods.settings import OCTAHEDRON, ONE_ON_OCTAHEDRON, sized, with_outputs
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves, on_box, on_octahedron
 from pfbench.verification.laws import Formed, Method, Place, Told, setting
@@ -199,11 +200,7 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
             ),
             setting(SEVEN_ON_OCTAHEDRON, iterations=9, **searching),
         ),
-        chosen=tuple(
-            setting(ONE_ON_OCTAHEDRON, smoothness=6.0, iterations=T, output=output)
-            for T in (8, 21)
-            for output in ("last", "uniform")
-        ),
+        chosen=with_outputs(ONE_ON_OCTAHEDRON, "last", "uniform", smoothness=6.0),
     )
 
 
@@ -227,4 +224,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

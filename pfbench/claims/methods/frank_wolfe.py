@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed
 from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.settings import (
     BALL,
-    CONSTANTS,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
-    SMALLEST,
-    claims_of,
     few,
     sized,
+    with_outputs,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
@@ -125,7 +125,7 @@ def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
     return (Counts(fo=T + probe, sfo=n * (T + probe), lo=T, fv=PATH if searches else 0),)
 
 
-def schedule(asked: Wanted) -> dict[str, float | None]:
+def schedule(asked: Wanted) -> Printed:
     """Return T of max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 unless given.
 
     With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f.
@@ -189,11 +189,7 @@ FRANK_WOLFE = Method(
         *(setting(few(BALL), iterations=500, **rule) for rule in RULES[-3:]),
     ),
     counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
-    chosen=tuple(
-        setting(ONE_ON_BALL, step="open-loop", iterations=T, output=output)
-        for T in (8, 21)
-        for output in ("last", "uniform")
-    ),
+    chosen=with_outputs(ONE_ON_BALL, "last", "uniform", step="open-loop"),
     schedules=WANTED,
     schedule=schedule,
     whose="lacoste2016 (6) with C = L_f D^2; the C of backtracking, max(2 L_f, M_{-1}) D^2, is of "
@@ -202,4 +198,4 @@ FRANK_WOLFE = Method(
 
 METHODS = (FRANK_WOLFE,)
 
-CLAIMS = claims_of(FRANK_WOLFE)
+CLAIMS = claims_of(*METHODS)

@@ -6,23 +6,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.estimates import of_gradients, spider, with_reference
+from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
+from pfbench.claims.methods.settings import (
     BALL,
-    CONSTANTS,
     FEW_ON_BALL,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
     sized,
-    spider,
-    with_reference,
+    with_outputs,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -46,12 +43,6 @@ def convex(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Plac
         call = Inner(problem, one.estimate, x, lam, eta, after)
         yield decided(Formed(at=z), one.x, [call], one.made)
         x, y = after, one.x
-
-
-def convex_counts(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step."""
-    N = s["iterations"]
-    return (Counts(fo=N, sfo=n * N, lo=PATH),)
 
 
 def convex_bound(c: Any, N: float) -> float:
@@ -83,8 +74,7 @@ def of_recursive(asked: Wanted) -> Printed:
 
     L is the mean of the L_i where these are drawn by, which is the source's own.
     """
-    c = asked.constants
-    L = c.L_mean if asked.given.get("sampling") == "importance" else max(c.L_f, c.L_ms)
+    c, L = asked.constants, smoothness(asked)
     T = math.ceil(math.sqrt(c.n) - 1e-9)
     return {
         "iterations": max(1.0, 32.0 * L * c.delta / asked.epsilon),
@@ -105,7 +95,7 @@ CONVEX = Method(
     name="cgs-convex",
     source="Lan, Zhou 2016, conditional gradient sliding",
     referee=convex,
-    counts=convex_counts,
+    counts=partial(of_gradients, lo=PATH),
     enumerated=(setting(BALL, smoothness=1.5, diameter=0.1, iterations=4),),  # condg moves at once
     followed=(
         setting(BALL, **SIZES, iterations=9),
@@ -120,9 +110,7 @@ CONVEX = Method(
         setting(SEVEN_ON_BALL, **SIZES, iterations=8),
         setting(SEVEN_ON_BALL, smoothness=1.5, diameter=0.1, iterations=8),
     ),
-    chosen=tuple(
-        setting(ONE_ON_BALL, **SIZES, iterations=8, output=output) for output in ("last", "uniform")
-    ),
+    chosen=with_outputs(ONE_ON_BALL, "last", "uniform", lengths=(8,), **SIZES),
     schedules=(*WANTED, *BESIDE),
     schedule=of_convex,
     whose="Lan, Zhou 2016 as Lan 2020, section 7.2, has it; the bound was derived again by pfbench",
@@ -179,4 +167,4 @@ SPIDER = Method(
 
 METHODS = (CONVEX, SPIDER)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

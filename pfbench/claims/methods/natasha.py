@@ -5,22 +5,22 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.iterates import WANTED
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.estimates import epochs, own_output
+from pfbench.claims.methods.schedules import WANTED, Printed
+from pfbench.claims.methods.settings import (
     BALL,
     FOUR_ON_BALL,
     ONE_ON_BALL,
     PENALTY,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
-    claims_of,
-    epochs,
     sized,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
-from pfbench.verification.laws.method import Chances, Parameters
+from pfbench.verification.laws.method import Parameters
 
 
 def subepoch(s: Parameters) -> int:
@@ -63,14 +63,7 @@ def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
     return full, Counts(fo=fo, sfo=B * E + 2 * s["batch"] * (T - E), po=T)
 
 
-def output(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
-    """Return the law of the output: x^."""
-    centre = places[-1].output
-    assert centre is not None
-    return [(1.0, centre)]
-
-
-def schedule(asked: Wanted) -> dict[str, float | None]:
+def schedule(asked: Wanted) -> Printed:
     """Return B = V/epsilon^2 at most n, p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2).
 
     The source states orders; the constants here are 1, and T = L^(2/3) sigma^(1/3) h0 B^(2/3)/
@@ -86,11 +79,7 @@ def schedule(asked: Wanted) -> dict[str, float | None]:
         "subepochs": min(p, B),
         "sigma": sigma,
         "step": sigma / (p * L) ** 2,
-        "iterations": L ** (2.0 / 3.0)
-        * sigma ** (1.0 / 3.0)
-        * c.delta
-        * B ** (2.0 / 3.0)
-        / epsilon**2,
+        "iterations": L ** (2 / 3) * sigma ** (1 / 3) * c.delta * B ** (2 / 3) / epsilon**2,
     }
 
 
@@ -130,7 +119,7 @@ NATASHA = Method(
         setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
         setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
     ),
-    outputs=output,
+    outputs=own_output,
     schedules=(*WANTED, *SIGMA),
     schedule=schedule,
     whose="the orders of Allen-Zhu 2018, which prints no constants; pfbench takes 1 for each, "
@@ -139,4 +128,4 @@ NATASHA = Method(
 
 METHODS = (NATASHA,)
 
-CLAIMS = claims_of(NATASHA)
+CLAIMS = claims_of(*METHODS)

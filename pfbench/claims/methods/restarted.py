@@ -7,17 +7,18 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.schedules import Printed
+from pfbench.claims.methods.settings import (
     BALL,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
-    claims_of,
     few,
     sized,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
@@ -157,4 +158,4 @@ STORC = Method(
 
 METHODS = (CGS, STORC)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

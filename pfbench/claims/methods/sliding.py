@@ -1,7 +1,7 @@
 """Conditional gradient sliding: NCGS and its stochastic forms (qu2018); `condg` has the inner."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,22 +10,19 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.estimates import of_gradients, svrg, with_reference
+from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
+from pfbench.claims.methods.settings import (
     BALL,
-    CONSTANTS,
     FEW_ON_BALL,
     OCTAHEDRON,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
     TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
     sized,
-    svrg,
-    with_reference,
 )
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Untestable
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -41,36 +38,29 @@ def eta(s: Parameters) -> float:
 
 # --- NCGS -------------------------------------------------------------------------------------
 
-Batch = Callable[[Parameters, int], int | None]
-"""The size of step k's batch; None for the full gradient."""
 
-
-def everything(s: Parameters, k: int) -> int | None:
-    """Return that of NCGS: all components."""
-    return None
-
-
-def growing(s: Parameters, k: int) -> int | None:
+def growing(s: Parameters, k: int) -> int:
     """Return m_k = k, unless a constant batch is given."""
     return int(s.get("batch", k))
 
 
 def ncgs(
-    problem: Waves, s: Parameters, told: Sequence[Told], *, batch: Batch, option: int | None
+    problem: Waves, s: Parameters, told: Sequence[Told], *, stochastic: bool = False
 ) -> Iterator[Place]:
     """Yield the places of NCGS, k = 1, 2, ..., alpha = 2/(k+1), beta = 1/(2L).
 
     md = (1 - alpha) ag + alpha theta, theta+ = condg(g, theta, lambda, eta). Option 1 has
-    lambda = beta and ag+ = md - (theta - theta+), which tells theta+. Option 2 has
-    lambda = k beta/2 and ag+ = condg(g, md, beta, eta), and theta+ is told by the next md.
+    lambda = beta and ag+ = md - (theta - theta+), which tells theta+. Option 2, that of the
+    stochastic form, has lambda = k beta/2 and ag+ = condg(g, md, beta, eta), and theta+ is told by
+    the next md.
     """
     beta = 0.5 / s["smoothness"]
     theta, ag = problem.start(), problem.start()
     for k, one in enumerate(told, 1):
         alpha = 2.0 / (k + 1.0)
         md = (1.0 - alpha) * ag + alpha * theta
-        formed = Formed(at=md, batch=batch(s, k))
-        if (option or s.get("option", 1)) == 1:
+        formed = Formed(at=md, batch=growing(s, k) if stochastic else None)
+        if not stochastic and s.get("option", 1) == 1:
             after = theta + (one.x - md)
             calls = [Inner(problem, one.estimate, theta, beta, eta(s), after)]
             yield decided(formed, one.x, calls, one.made)
@@ -91,12 +81,6 @@ def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
     return np.asarray((following.at - (1.0 - alpha) * ag) / alpha)
 
 
-def of_gradients(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step."""
-    T = s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=PATH),)
-
-
 def of_ncgs(asked: Wanted) -> Printed:
     """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
     epsilon, c = asked.epsilon, asked.constants
@@ -115,8 +99,8 @@ def second_bound(c: Constants, N: float) -> float:
 
 def of_stochastic(asked: Wanted) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
-    L = max(asked.constants.L_f, asked.constants.L_ms)
     N = least(partial(stochastic_bound, asked.constants), asked.epsilon)
+    L = smoothness(asked)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
@@ -132,7 +116,7 @@ def stochastic_bound(c: Constants, N: float) -> float:
 
 def of_batches(s: Parameters, n: int) -> tuple[Counts, ...]:
     """Return SFO N(N+1)/2, bN with a constant batch."""
-    sizes = sum(growing(s, k) or 0 for k in range(1, s["iterations"] + 1))
+    sizes = sum(growing(s, k) for k in range(1, s["iterations"] + 1))
     return (Counts(sfo=sizes, lo=PATH),)
 
 
@@ -182,8 +166,8 @@ NCGS_SIZES: dict[str, Any] = {"iterations": 8, "smoothness": 1.5}
 NCGS = Method(
     name="ncgs",
     source="qu2018 algorithm 2, theorem 1",
-    referee=partial(ncgs, batch=everything, option=None),
-    counts=of_gradients,
+    referee=ncgs,
+    counts=partial(of_gradients, lo=PATH),
     enumerated=tuple(setting(BALL, **NCGS_SIZES, option=option) for option in (1, 2)),
     followed=tuple(
         setting(problem, **NCGS_SIZES, option=option, tolerance=tolerance)
@@ -201,8 +185,8 @@ NCGS = Method(
     ),
     chosen=(
         *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("uniform", "last", "weighted")
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
+            for one in ("uniform", "last", "weighted")
         ),
         setting(ONE_ON_BALL, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
     ),
@@ -215,7 +199,7 @@ NCGS = Method(
 STOCHASTIC = Method(
     name="ncgs-stochastic",
     source="qu2018 algorithm 3, theorem 2",
-    referee=partial(ncgs, batch=growing, option=2),
+    referee=partial(ncgs, stochastic=True),
     counts=of_batches,
     enumerated=(
         setting(BALL, iterations=3, smoothness=1.5),
@@ -234,8 +218,8 @@ STOCHASTIC = Method(
     ),
     chosen=(
         *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("weighted", "uniform", "last")
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
+            for one in ("weighted", "uniform", "last")
         ),
         setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=1, output="weighted"),
     ),
@@ -287,4 +271,4 @@ NCGS_VR = Method(
 
 METHODS = (NCGS, STOCHASTIC, NCGS_VR)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)
