@@ -25,6 +25,9 @@ _ROUNDED = 1e-14
 _NEAR = 1e-4
 """How near a step of backtracking must come, in parts of it."""
 
+_DECAYED = 0.12
+"""The same where rounding leaves of M no more than that it is between 0.9 M and M."""
+
 _SLACK = 1e-12
 """Relative error of a value of f, which backtracking may allow for."""
 
@@ -60,12 +63,14 @@ class Backtracking:
     def __init__(self, problem: Waves, M: float | None) -> None:
         self._problem, self._M, self._before = problem, M, math.inf
         self._rounded = _ROUNDED * problem.bounds.delta
+        self._told = True  # what M is
 
     def step(self, x: Floats, g: Floats, v: Floats, there: Floats) -> float:
         """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough.
 
-        The guess of M divides by a difference of values: a gamma that was taken, and is as near as
-        rounding lets it be, is gone on with.
+        The guess of M divides by a difference of values, and what is enough is one: of two gammas
+        between which rounding decides, that one is gone on with that was taken. Where all are so,
+        M is not told until a step decreases f by more.
         """
         f, d = self._problem.value, v - x
         gap, square = -float(g @ d), float(d @ d)
@@ -73,23 +78,33 @@ class Backtracking:
             change = self._problem.gradient(x + 1e-3 * d) - self._problem.gradient(x)
             self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square or 1.0))
         here, M, unsure = f(x), self._M, _NEAR
-        taken = float((there - x) @ d) / (square or 1.0)
+        taken = min(1.0, max(0.0, float((there - x) @ d) / (square or 1.0)))
         rounded = _ROUNDED * float(np.abs(g) @ (np.abs(x) + np.abs(v)))
         if gap <= 4.0 * rounded or square <= _NEAR**3:  # there is no gap to tell
-            return min(1.0, max(0.0, taken))
-        if math.isfinite(self._before) and self._before > here:
-            guess = gap * gap / (2.0 * (self._before - here) * square)
-            unsure = min(0.1, max(_NEAR, self._rounded / (self._before - here)))
-            unsure += 3.0 * rounded / gap
+            self._told = False
+            return taken
+        enough = _SLACK * abs(here) + self._rounded
+        if not self._told:
+            if f(x + taken * d) - here > enough - taken * gap / 2.0:
+                return 0.0
+            if taken * gap > 10.0 * self._rounded and taken < 1.0:
+                self._told, self._M, self._before = True, gap / (taken * square), here
+            return taken
+        if math.isfinite(self._before):
+            decrease = max(self._before - here, self._rounded)
+            guess = gap * gap / (2.0 * decrease * square)
+            unsure = min(_DECAYED, max(_NEAR, self._rounded / decrease) + 3.0 * rounded / gap)
             M = min(max(guess, 0.9 * M), M)
         while True:
             gamma = min(1.0, gap / (M * square))
             near = gamma < 1.0 and abs(taken - gamma) <= unsure * gamma
             if near:
                 gamma, M = taken, gap / (taken * square)
-            promised = here - gamma * gap + gamma * gamma * M * square / 2.0
-            above = f(x + gamma * d) - promised - _SLACK * abs(here)
-            if above <= (self._rounded if near else 0.0):
+            elif gamma * gap <= self._rounded:
+                self._told = False
+                return min(taken, gamma)
+            above = f(x + gamma * d) - here + gamma * gap - gamma * gamma * M * square / 2.0
+            if above <= enough and (near or above <= -self._rounded or gamma < 0.4 * taken):
                 self._M, self._before = M, here
                 return gamma
             M *= 2.0
@@ -159,9 +174,11 @@ FRANK_WOLFE = Method(
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
         # Further on rounding decides how far a step goes.
         *(sized(BALL, iterations=30, **rule) for rule in RULES[-3:]),
+        *(sized(OCTAHEDRON, iterations=500, **rule) for rule in RULES[-3:]),
         # Where steps go from corner to corner a rule shows until the end.
         *(setting(few(BALL), iterations=3000, **rule) for rule in RULES[:4]),
         setting(few(BALL), iterations=500, step="line-search"),
+        *(setting(few(BALL), iterations=500, **rule) for rule in RULES[-3:]),
     ),
     counted=tuple(setting(BALL.seven, iterations=6, **rule) for rule in RULES),
     chosen=with_outputs(BALL.one, "last", "uniform", step="open-loop"),
