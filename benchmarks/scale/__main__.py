@@ -129,7 +129,7 @@ class Measured:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", default=",".join(recovery.SIZES), help="observed entries")
-    parser.add_argument("--runs", default="10,100,1000,10000,100000", help="runs in a store")
+    parser.add_argument("--runs", default="10,100,1000,10000", help="runs in a store")
     parser.add_argument("-o", "--output", type=Path, help="the page; printed if not given")
     parser.add_argument("--resume", type=Path, metavar="JSON", help="keep what is measured here")
     parser.add_argument("--only", nargs=2, metavar=("PART", "SIZE"), help=argparse.SUPPRESS)

@@ -24,14 +24,11 @@ from pfbench.points import combine, keep, shift
 class Accelerated(Algorithm):
     """What the three have in common: T, a batch, a step."""
 
+    anytime = True
+
     iterations: int = whole(MISSING, "T, inner iterations")
     batch: int = whole(MISSING, "b")
     step: float = positive(MISSING, "eta (katyusha: 1/(3L); rsag: beta)")
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
 
 @dataclass(frozen=True, kw_only=True)

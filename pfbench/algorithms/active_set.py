@@ -45,6 +45,7 @@ class ActiveSetMethod(Algorithm):
     counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
     requires = frozenset({"gradient", "lo", "polytope"})
     deterministic = True
+    anytime = True
     scheduled = frozenset()
 
     step: str = one_of("short", "short, or line-search", ("short", "line-search"))
@@ -57,11 +58,6 @@ class ActiveSetMethod(Algorithm):
     def asks(self) -> frozenset[str]:
         """`requires`, and function values where they are searched along."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:

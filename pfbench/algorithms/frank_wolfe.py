@@ -70,6 +70,7 @@ class FrankWolfe(Algorithm):
     )
     requires = frozenset({"gradient", "lo"})
     deterministic = True
+    anytime = True
     scheduled = frozenset({"iterations", "curvature"})
     promises = Promise("min over k of V(x_k)", "epsilon", "least", "fw_gap")
 
@@ -132,11 +133,6 @@ class FrankWolfe(Algorithm):
         if math.isfinite(curvature) and given.get("step") != "backtracking":
             given = {"curvature": curvature} | given
         return super().explicit(constants, **given)
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""

@@ -42,16 +42,12 @@ class ConvexCGS(Algorithm):
     assumes = frozenset({"convex"})
     scheduled = frozenset({"iterations", "smoothness", "diameter"})
     deterministic = True
+    anytime = True
     promises = Promise("f(x) - min f", "epsilon", "last", "excess")
 
     iterations: int = whole(MISSING, "N")
     smoothness: float = positive(MISSING, "L; the problem's L_f if not given")
     diameter: float = positive(MISSING, "D; the set's if not given")
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.promise import Promise
+from pfbench.algorithms.promise import gradient, mapping, square
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
@@ -32,13 +32,7 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
-_SQUARED = Promise(
-    "E |grad f|^2",
-    "epsilon^2",
-    "output",
-    "gradient_mapping_sq",
-    bound=lambda epsilon, constants: epsilon**2,
-)
+_SQUARED = gradient(most="epsilon^2", bound=square)
 
 
 def refreshed(n: int) -> dict[str, Any]:
@@ -121,13 +115,7 @@ class ProxPAGE(LooplessMethod):
     cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    promises = Promise(
-        "E |G|^2 at lambda = 1/(4 L)",
-        "epsilon^2",
-        "output",
-        "gradient_mapping_sq",
-        bound=lambda epsilon, constants: epsilon**2,
-    )
+    promises = mapping("1/(4 L)", most="epsilon^2", bound=square)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -240,6 +228,7 @@ class StormMethod(Algorithm):
     cites = ("cutkosky2019",)
     counts = "T iterations: SFO 1 + 2(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
+    anytime = True
     scheduled = frozenset({"iterations", "step", "alpha", "floor"})
 
     output: str = parameter("uniform", "uniform (the theorem's), or last")
@@ -247,11 +236,6 @@ class StormMethod(Algorithm):
     step: float = positive(MISSING, "k/w^(1/3), the largest eta")
     alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", most=1.0)
     floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""

@@ -39,6 +39,7 @@ class Natasha15(Algorithm):
     cites = ("allenzhu2018natasha",)
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
+    anytime = True
     scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
     normalised = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
 
@@ -86,11 +87,6 @@ class Natasha15(Algorithm):
             step=sigma / (p * p * L * L),
             iterations=max(1, round_up((L**2 * sigma) ** (1 / 3) * h0 * B ** (2 / 3) / epsilon**2)),
         )
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""

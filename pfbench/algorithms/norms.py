@@ -41,17 +41,13 @@ class WithMomentum(Algorithm):
 
     requires = frozenset({"batch", "lo", "norm"})
     counts = "K iterations: SFO bK, LO K"
+    anytime = True
     scheduled = frozenset()
 
     output: str = parameter("uniform", "uniform among the x_k (the analysis's), or last")
     iterations: int = whole(MISSING, "K")
     step: float = positive(MISSING, "gamma")
     batch: int = whole(MISSING, "b, drawn uniformly with replacement")
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
 
     def sampled(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
         """Return g_k, the mean over a batch at x."""

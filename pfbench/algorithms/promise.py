@@ -26,6 +26,11 @@ def accuracy(epsilon: float, constants: Constants) -> float:
     return epsilon
 
 
+def square(epsilon: float, constants: Constants) -> float:
+    """Return the square of the accuracy."""
+    return epsilon**2
+
+
 @dataclass(frozen=True)
 class Promise:
     """A bound by which a schedule for accuracy epsilon is made.
@@ -65,14 +70,18 @@ def gap(most: str = "epsilon", bound: Bound = accuracy) -> Promise:
     return Promise("E V(x)", most, "output", "fw_gap", bound=bound)
 
 
-def mapping(lam: str, where: str = "output") -> Promise:
+def mapping(
+    lam: str, where: str = "output", most: str = "epsilon", bound: Bound = accuracy
+) -> Promise:
     """Return the promise of a bound on the squared gradient mapping at a lambda."""
-    squared = f"|G|^2 at lambda = {lam}"
-    criterion = f"E {squared}" if where == "output" else f"min over k of {squared}"
-    return Promise(criterion, "epsilon", where, "gradient_mapping_sq")
+    return _squared(f"|G|^2 at lambda = {lam}", where, most, bound)
 
 
-def gradient(where: str = "output") -> Promise:
+def gradient(where: str = "output", most: str = "epsilon", bound: Bound = accuracy) -> Promise:
     """Return the promise of a bound on the squared gradient."""
-    criterion = "E |grad f|^2" if where == "output" else "min over k of |grad f|^2"
-    return Promise(criterion, "epsilon", where, "gradient_mapping_sq")
+    return _squared("|grad f|^2", where, most, bound)
+
+
+def _squared(what: str, where: str, most: str, bound: Bound) -> Promise:
+    criterion = f"E {what}" if where == "output" else f"min over k of {what}"
+    return Promise(criterion, most, where, "gradient_mapping_sq", bound=bound)

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_down, round_up
-from pfbench.algorithms.promise import Promise, gradient, mapping
+from pfbench.algorithms.promise import Promise, gradient, mapping, square
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -338,13 +338,7 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     scheduled = ProximalMethod.scheduled | {"snapshot"}
-    promises = Promise(
-        "E |G|^2 at lambda = 1/(2 L)",
-        "epsilon^2",
-        "output",
-        "gradient_mapping_sq",
-        bound=lambda epsilon, constants: epsilon**2,
-    )
+    promises = mapping("1/(2 L)", most="epsilon^2", bound=square)
 
     batch: int = whole(MISSING, "S")
     period: int = whole(MISSING, "q, iterations between reference gradients")

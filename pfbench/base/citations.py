@@ -34,7 +34,8 @@ def _by_authors(part: str) -> Iterator[str]:
     named = [key for key in REFERENCES if _names(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
-        told = [key for key in keys if (end := _ending(key)) and end in part.lower()]
+        ends = {key: re.split(r"\d{4}", key)[1] for key in keys}  # what follows the year
+        told = [key for key, end in ends.items() if end and end in part.lower()]
         yield max(told or keys, key=lambda key: len(surnames(REFERENCES[key])))
 
 
@@ -50,11 +51,6 @@ def _names(part: str, key: str) -> bool:
 def _author_and_year(key: str) -> tuple[str, str]:
     reference = REFERENCES[key]
     return surnames(reference)[0], reference.fields["year"]
-
-
-def _ending(key: str) -> str:
-    """Return what follows the year of a key."""
-    return re.split(r"\d{4}", key)[1]
 
 
 def surnames(reference: Reference) -> list[str]:

@@ -92,8 +92,3 @@ class Constants:
     def L(self) -> float:
         """The paper's single L for stochastic methods: max(L_f, L_ms)."""
         return max(self.L_f, self.L_ms)
-
-    @property
-    def rho2(self) -> float:
-        """The largest Euclidean norm in the norm's ball: rho zeta."""
-        return self.rho * self.zeta

@@ -70,11 +70,6 @@ class Budget:
         limits = {name: getattr(self, name) for name in COUNTED}
         return {name: limit for name, limit in limits.items() if limit != math.inf}
 
-    @property
-    def limited(self) -> bool:
-        """Whether any count is limited."""
-        return bool(self.limits)
-
     @classmethod
     def parse(cls, given: str) -> "Budget":
         """Read ``"sfo=10000,lo=100"``.

@@ -4,11 +4,12 @@ import importlib
 import inspect
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
@@ -107,15 +108,31 @@ def made(selector: Selector) -> Any:
     InputError
         If it cannot be loaded, a parameter is unknown or missing, or it raises.
     """
-    name, given = selector.name, selector.parameters
-    found = load(name)
+    return made_of(load(selector.name), selector)
+
+
+def made_of(
+    found: Any,
+    selector: Selector,
+    usual: Mapping[str, Any] = MappingProxyType({}),
+    remedy: str = "",
+) -> Any:
+    """Return what `made` returns, of what was found already.
+
+    Parameters
+    ----------
+    usual
+        What a parameter is that it needs and that is not given.
+    remedy
+        What else mends it where one is missing, as the end of a sentence.
+    """
     if not isinstance(found, type) and not inspect.isroutine(found):
-        if given:
-            raise InputError(f"{name} is no class or function: leave its parameters out.")
+        if selector.parameters:
+            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
         return found
-    texts = _check_parameters(found, selector)
+    given = _arguments(found, selector, usual, remedy)
     with blamed(str(selector)):
-        return found(**selector.given(texts))
+        return found(**given)
 
 
 def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
@@ -140,11 +157,9 @@ def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
 
 def _asks_as_run_does(found: Any) -> bool:
     """Return whether a function takes what `run` of an algorithm takes, and so is a method."""
-    return inspect.isfunction(found) and [*inspect.signature(found).parameters] == [
-        "ask",
-        "x",
-        "rng",
-    ]
+    if not inspect.isfunction(found):
+        return False
+    return list(inspect.signature(found).parameters) == ["ask", "x", "rng"]
 
 
 @contextmanager
@@ -159,22 +174,25 @@ def blamed(what: str, remedy: str = "") -> Iterator[None]:
         raise InputError(f"{what} fails with {words}{remedy}.") from error
 
 
-def _check_parameters(function: Any, selector: Selector) -> list[str]:
-    """Refuse parameters that a class or function does not take, and those that it lacks.
+def _arguments(
+    function: Any, selector: Selector, usual: Mapping[str, Any], remedy: str
+) -> dict[str, Any]:
+    """Return the arguments of a class or function; see `made_of`.
 
-    Return those that it declares to be texts.
+    Refused are parameters that it does not take, and those that it lacks.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, which tells nothing
-        return []
+        return selector.given(())
     by_name = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         check_known(selector.name, selector.parameters, by_name)
+    texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
     needed = [name for name, p in by_name.items() if p.default is p.empty]
-    missing = [name for name in needed if name not in selector.parameters]
+    given = {name: usual[name] for name in needed if name in usual} | selector.given(texts)
+    missing = [name for name in needed if name not in given]
     if missing:
-        raise InputError(
-            f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...]."
-        )
-    return [name for name, p in by_name.items() if p.annotation in (str, "str")]
+        write = f"write {selector.name}[{missing[0]}=...]{remedy}"
+        raise InputError(f"{selector.name} needs {', '.join(missing)}: {write}.")
+    return given

@@ -12,7 +12,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
-from pfbench.checking.bypass import Bypass, Negated, Tallied, accuse, guarded, in_words
+from pfbench.checking.bypass import Bypass, Negated, accuse, guarded, in_words
 from pfbench.checking.covariant import covariant, schedule_keeps_units
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Skipped, Wrong, as_usual, in_brief, places
@@ -28,6 +28,7 @@ from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
+from pfbench.verification.instruments.witness import Tally
 from pfbench.verification.parameters import USUAL
 from pfbench.verification.subject import make, takes_any
 
@@ -82,11 +83,10 @@ def check_algorithm(
 
 def usual(algorithm: Any) -> Algorithm:
     """Return an algorithm with usual values of the parameters that it needs."""
-    needed = getattr(algorithm, "needed", lambda: list(USUAL))()
-    wanted = {name: USUAL[name] for name in needed if name in USUAL}
-    wanted = {"iterations": 20} | wanted
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
+    needed = {"iterations", *getattr(algorithm, "needed", lambda: list(USUAL))()}
+    wanted = {name: value for name, value in USUAL.items() if name in needed}
     return make(algorithm, wanted if takes_any(algorithm) else (), **wanted)
 
 
@@ -179,30 +179,30 @@ class Tried(Trails):
 
     def asks(self) -> str:
         """Check: it asks no verb that it does not require."""
-        _, tallied = self._tallied()
+        _, tally = self._tallied()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
-        extra = tallied.asked - allowed
+        extra = tally.asked - allowed
         if extra:
             raise Wrong(
                 f"it to ask what `requires` names ({', '.join(sorted(allowed))})",
                 f"it asks {', '.join(sorted(extra))}, which it does not require",
             )
-        return f"it asked {', '.join(sorted(tallied.asked))}"
+        return f"it asked {', '.join(sorted(tally.asked))}"
 
     def through_the_oracles(self) -> str:
         """Check: what is computed of the problem is what the ledger has counted."""
         with Bypass(self.problem) as bypass:
-            run, tallied = self._tallied()
-        accuse(bypass, self.touched, Counts(*tallied.counts), run.total)
+            run, tally = self._tallied()
+        accuse(bypass, self.touched, Counts(*tally.spent), run.total)
         return f"{in_words(run.total)}, all counted"
 
-    def _tallied(self) -> tuple[Trail, Tallied]:
-        """Return a run, and the backend that tallied what it was asked."""
-        made: list[Tallied] = []
+    def _tallied(self) -> tuple[Trail, Tally]:
+        """Return a run, and the tally of what it asked."""
+        made: list[Tally] = []
 
-        def answer(backend: Any) -> Tallied:
-            made.append(Tallied(backend))
+        def answer(backend: Any) -> Tally:
+            made.append(Tally(backend))
             return made[0]
 
         return self.trail(answer=answer), made[0]
@@ -363,7 +363,6 @@ class Tried(Trails):
         if not hasattr(kind, "theory"):
             raise Skipped("it has no theorem's schedule")
         constants, told = self.problem.constants(self.problem.start()), []
-        where = places(self.algorithm, "theory")
         for epsilon in (0.1, 0.05, 0.01):
             try:
                 made = kind.theory(epsilon, constants)
@@ -376,6 +375,6 @@ class Tried(Trails):
                 "no fewer iterations for a smaller epsilon",
                 f"{counts} for 0.1, 0.05, 0.01",
                 {},
-                where,
+                places(self.algorithm, "theory"),
             )
         return f"{', '.join(map(str, told))} iterations for 0.1, 0.05, 0.01"

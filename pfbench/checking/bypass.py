@@ -13,7 +13,6 @@ from pfbench.base.protocols import Problem
 from pfbench.checking.findings import Wrong, at_line
 from pfbench.oracles import Ledger, bundle
 from pfbench.oracles.bundle import VERBS, Oracles
-from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
 from pfbench.points import form_of
 from pfbench.problems import FiniteSum
 from pfbench.problems.base import Opened
@@ -113,64 +112,6 @@ class Guarded(Oracles):
 Guarded.__name__ = Oracles.__name__  # an error of Python's names what a method knows
 
 
-class Tallied(Changed):
-    """A backend that counts what it is asked, below the ledger.
-
-    Attributes
-    ----------
-    counts
-        The calls, in the order of `COUNTED`.
-    asked
-        The verbs that were asked.
-    """
-
-    def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self.counts = [0] * len(COUNTED)
-        self.asked = set[str]()
-
-    def _note(self, verb: str, *charges: tuple[int, int]) -> Any:
-        self.asked.add(verb)
-        for kind, amount in charges:
-            self.counts[kind] += amount
-        return getattr(self._right, verb)
-
-    def gradient(self, x: Any) -> Any:
-        """See `pfbench.base.protocols.Verbs`; so in the next ones."""
-        return self._note("gradient", (FO, 1), (SFO, self._right.n))(x)
-
-    def batch(self, sample: Any, x: Any) -> Any:
-        """Return a mean of component gradients."""
-        return self._note("batch", (SFO, len(sample)))(sample, x)
-
-    def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return a mean of differences."""
-        return self._note("difference", (SFO, 2 * len(sample)))(sample, x, y)
-
-    def value(self, x: Any) -> Any:
-        """Return a value."""
-        return self._note("value", (FV, self._right.n))(x)
-
-    def lo(self, g: Any) -> Any:
-        """Return a vertex."""
-        return self._note("lo", (LO, 1))(g)
-
-    def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return a proximal map."""
-        return self._note("prox", (PO, 1))(x, g, lam)
-
-    def hessian(self, s: Any) -> Any:
-        """All component Hessians."""
-        n = self._right.n
-        made = self._note("hessian", (SSO, n))(s)
-        return _Part(made, self.counts, {"product": lambda given: (HVP, n), "batch": _drawn(HVP)})
-
-    def table(self, x: Any) -> Any:
-        """Return a table."""
-        made = self._note("table", (SFO, self._right.n))(x)
-        return _Part(made, self.counts, {"difference": _drawn(SFO), "replace": _drawn(SFO)})
-
-
 def guarded(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Guarded:
     """Return the oracles of a problem that a backend answers, guarded."""
     form = form_of(problem.start(), problem.name)
@@ -215,61 +156,19 @@ def accuse(bypass: Bypass, touched: Mapping[str, str], tallied: Counts, told: Co
         raise Wrong(f"the ledger to have what was computed, {in_words(tallied)}", in_words(told))
 
 
-def _drawn(kind: int) -> Callable[[tuple[Any, ...]], tuple[int, int]]:
-    return lambda given: (kind, len(given[0]))
-
-
-class _Part(Changed):
-    """A Hessian or a table that counts its calls."""
-
-    def __init__(
-        self, right: Any, counts: list[int], charges: dict[str, Callable[..., tuple[int, int]]]
-    ) -> None:
-        super().__init__(right)
-        self._counts, self._charges = counts, charges
-
-    def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        if name not in self._charges:
-            return found
-
-        def counted(*given: Any) -> Any:
-            kind, amount = self._charges[name](given)
-            self._counts[kind] += amount
-            return found(*given)
-
-        return counted
-
-
 class Negated(Changed):
     """A backend that answers for -f: whatever follows its answers goes another way."""
 
-    def gradient(self, x: Any) -> Any:
-        """Return what follows from -f; so in the next ones."""
-        return -self._right.gradient(x)
-
-    def batch(self, sample: Any, x: Any) -> Any:
-        """Return a mean of component gradients."""
-        return -self._right.batch(sample, x)
-
-    def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return a mean of differences."""
-        return -self._right.difference(sample, x, y)
-
-    def value(self, x: Any) -> Any:
-        """Return a value."""
-        return -self._right.value(x)
-
-    def hessian(self, s: Any) -> Any:
-        """All component Hessians."""
-        return _Opposite(self._right.hessian(s))
-
-    def table(self, x: Any) -> Any:
-        """Return a table."""
-        return _Opposite(self._right.table(x))
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name in ("gradient", "batch", "difference", "value"):
+            return lambda *given: -found(*given)
+        return (lambda x: _Opposite(found(x))) if name in ("hessian", "table") else found
 
 
 class _Opposite(Changed):
+    """Component Hessians, or a table, of -f."""
+
     def __getattr__(self, name: str) -> Any:
         found = super().__getattr__(name)
         if isinstance(found, np.ndarray):

@@ -7,7 +7,7 @@ which is a power iteration on the Hessian.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from time import thread_time
@@ -43,7 +43,7 @@ _SIGMAS = 6.0
 
 @dataclass(frozen=True)
 class Found:
-    """The largest value of what a constant bounds, and where it is taken."""
+    """A value of what a constant bounds, and where it is taken."""
 
     value: float
     at: Mapping[str, Any]
@@ -52,8 +52,13 @@ class Found:
 _NONE = Found(-math.inf, MappingProxyType({}))
 
 
+def _largest(found: Iterable[Found]) -> Found:
+    """Return the one with the largest value."""
+    return max(itertools.chain([_NONE], found), key=lambda one: one.value)
+
+
 class Search(OnSpace):
-    """Searches what the constants of one problem bound."""
+    """Searches large values of what the constants of one problem bound; see `SEARCHES`."""
 
     @cached_property
     def constants(self) -> Constants:
@@ -68,13 +73,14 @@ class Search(OnSpace):
     def counter_example(self, name: str) -> str:
         """Search a point, or a pair, at which a constant is too small."""
         stated = float(getattr(self.constants, name))
-        found = SEARCHES[name](self)
+        search, meaning = SEARCHES[name]
+        found = _largest(search(self))
         excess = found.value - stated * (1.0 + _SLACK if stated > 0.0 else 1.0)
         if excess > 1e-12 * max(1.0, abs(stated)):
             derivation = self.constants.derivations.get(name, "")
             from_where = f" ({derivation})" if derivation else ""
             raise Wrong(
-                f"{MEANING[name]} at most {name} = {in_brief(stated)}{from_where}",
+                f"{meaning} at most {name} = {in_brief(stated)}{from_where}",
                 in_brief(found.value),
                 found.at,
                 places(self.problem, "constants"),
@@ -88,42 +94,39 @@ class Search(OnSpace):
 
     # --- smoothness -------------------------------------------------------------------------------
 
-    def gradients(self) -> Found:
-        """Return the largest |grad f(x) - grad f(y)|/|x - y|."""
-        return self._steepest(self.problem.gradient, 1.0)
+    def gradients(self) -> Iterator[Found]:
+        """Yield |grad f(x) - grad f(y)|/|x - y|."""
+        yield self._steepest(self.problem.gradient, 1.0)
 
-    def components(self) -> Found:
-        """Return the largest |grad f_i(x) - grad f_i(y)|/|x - y|."""
-        self._need("batch")
-        half, problem = self.patience / 2.0, self.problem
-        best = self._steepest(problem.gradient, 0.2)
+    def components(self) -> Iterator[Found]:
+        """Yield |grad f_i(x) - grad f_i(y)|/|x - y|."""
+        problem = self.problem
+        check_has(problem, "batch")
+        yield self._steepest(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
-        for x, y in self._pairs(30, half):
+        for x, y in self._pairs(30, self.patience / 2.0):
             far = distance(x, y)
             if far > 0.0:
                 changes = self._components(x) - self._components(y)
                 sizes = np.sqrt((changes**2).sum(axis=1))
                 worst = int(np.argmax(sizes))
                 i = int(self._indices[worst])
-                found = Found(self._less_noise(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i})
-                best = max(best, found, key=lambda one: one.value)
+                yield Found(self._less_noise(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i})
                 chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
         for i in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
             one = np.array([i])
             found = self._steepest(partial(problem.batch, one), 0.1)
-            found = Found(found.value, {**found.at, "i": i})
-            best = max(best, found, key=lambda one: one.value)
-        return best
+            yield Found(found.value, {**found.at, "i": i})
 
-    def each_component(self) -> Found:
-        """Return the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
+    def each_component(self) -> Iterator[Found]:
+        """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
 
         Raises
         ------
         Wrong
             If the problem states a smaller L_i.
         """
-        self._need("batch")
+        check_has(self.problem, "batch")
         largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
         for x, y in self._pairs(30, 0.5 * self.patience):
             changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
@@ -136,19 +139,19 @@ class Search(OnSpace):
                 found = self._steepest(partial(problem.batch, one), 0.1)
                 largest[k] = max(largest[k], found.value)
                 if largest[k] > stated[k] * (1.0 + _SLACK):
-                    least = in_brief(float(stated[k]))
+                    least, (_, meaning) = in_brief(float(stated[k])), SEARCHES["L_max"]
                     raise Wrong(
-                        f"{MEANING['L_max']} at most L_{int(one[0])} = {least}",
+                        f"{meaning} at most L_{int(one[0])} = {least}",
                         in_brief(float(largest[k])),
                         found.at,
                         places(problem, "component_smoothness"),
                     )
-        return Found(self._mean(largest), pair)
+        yield Found(self._mean(largest), pair)
 
-    def mean_square(self) -> Found:
-        """Return the largest sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
-        self._need("batch")
-        best = self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
+    def mean_square(self) -> Iterator[Found]:
+        """Yield sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
+        check_has(self.problem, "batch")
+        yield self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
         patience = Patience(0.8 * self.patience)
         for _ in patience.rounds(6):
             x = self.space.member()
@@ -156,13 +159,11 @@ class Search(OnSpace):
             for _ in patience.rounds(_ASCENT):
                 changes = self._components(x) - self._components(y)
                 root = math.sqrt(self._mean((changes**2).sum(axis=1)))
-                found = Found(self._less_noise(root, x, y), {"x": x, "y": y})
-                best = max(best, found, key=lambda one: one.value)
+                yield Found(self._less_noise(root, x, y), {"x": x, "y": y})
                 if root == 0.0 or not self.space.dense:
                     y = self.space.near(x)
                     continue
                 y = self.space.toward(x, self._second(x, changes, root))
-        return best
 
     def _second(self, x: Floats, changes: Floats, root: float) -> Floats:
         """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
@@ -176,11 +177,10 @@ class Search(OnSpace):
                 u = u + (np.ravel(beyond) - at_x[k]).reshape(x.shape)
         return u
 
-    def hessians(self) -> Found:
-        """Return the largest sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
-        self._need("hessian")
-        self._need("batch")
-        best = _NONE
+    def hessians(self) -> Iterator[Found]:
+        """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
+        check_has(self.problem, "hessian")
+        check_has(self.problem, "batch")
         for x, y in self._pairs(40, self.patience):
             far, line = distance(x, y), Line(x, self.space.member())
             if self.space.rng.integers(2):
@@ -195,13 +195,11 @@ class Search(OnSpace):
             if scale > 0.0:
                 root = math.sqrt(self._mean(np.array(squares)))
                 noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
-                found = Found(root / scale - noise, {"x": x, "y": y, "u": line.y})
-                best = max(best, found, key=lambda one: one.value)
-        return best
+                yield Found(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
-    def lower(self) -> Found:
-        """Return the largest -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
-        best, problem = _NONE, self.problem
+    def lower(self) -> Iterator[Found]:
+        """Yield -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        problem = self.problem
         for x, y in itertools.chain(self._bent(), self._pairs(100, 0.5 * self.patience)):
             line = Line(x, y)
             far = line.length
@@ -209,9 +207,7 @@ class Search(OnSpace):
                 at_x, at_y = problem.value(keep(x)), problem.value(keep(y))
                 fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
-                found = Found(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
-                best = max(best, found, key=lambda one: one.value)
-        return best
+                yield Found(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
     def _bent(self) -> Iterator[tuple[Point, Point]]:
         """Yield pairs along which f bends down most: power iterations on L - H."""
@@ -230,9 +226,9 @@ class Search(OnSpace):
                 yield x, y
                 y = self.space.toward(x, L * (y - x) - change)
 
-    def variance(self) -> Found:
-        """Return the largest E_i |grad f_i(x) - grad f(x)|^2."""
-        self._need("batch")
+    def variance(self) -> Iterator[Found]:
+        """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
+        check_has(self.problem, "batch")
         best, space = _NONE, self.space
         for k in Patience(self.patience).rounds(100):
             x = space.start() if k == 0 else space.member()
@@ -244,49 +240,44 @@ class Search(OnSpace):
                 x = moved(best.at["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0))
             mean = np.ravel(self.problem.gradient(keep(x)))
             spread = self._mean(((self._components(x) - mean) ** 2).sum(axis=1))
-            best = max(best, Found(spread, {"x": x}), key=lambda one: one.value)
-        return best
+            best = _largest([best, Found(spread, {"x": x})])
+        yield best
 
     # --- the set and the start --------------------------------------------------------------------
 
-    def diameter(self) -> Found:
-        """Return the largest distance of two members."""
-        self._need("lo")
-        start, space, best = self.space.start(), self.space, _NONE
+    def diameter(self) -> Iterator[Found]:
+        """Yield distances of two members."""
+        check_has(self.problem, "lo")
+        start, space = self.space.start(), self.space
         for _ in Patience(self.patience).rounds(12):
             g = space.direction()
             for _ in range(4):
                 v, w = (moved(start, space.vertex(one), 1.0) for one in (g, -g))
-                best = max(best, Found(distance(v, w), {"v": v, "w": w}), key=lambda one: one.value)
+                yield Found(distance(v, w), {"v": v, "w": w})
                 if not space.dense:
                     break
                 g = w - v
-        return best
 
-    def largest_norm(self) -> Found:
-        """Return the largest norm of a member."""
-        self._need("lo")
-        space, best = self.space, _NONE
+    def largest_norm(self) -> Iterator[Found]:
+        """Yield norms of members."""
+        check_has(self.problem, "lo")
+        space = self.space
         for k in Patience(self.patience).rounds(40):
             x = space.start() if k == 0 else space.member()
             if k:
                 x = moved(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
-            best = max(best, Found(size(x), {"x": x}), key=lambda one: one.value)
-        return best
+            yield Found(size(x), {"x": x})
 
-    def decrease(self) -> Found:
-        """Return the largest f(start) - f(x), penalties included, that a descent finds."""
+    def decrease(self) -> Iterator[Found]:
+        """Yield f(start) - f(x), penalties included, along a descent."""
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
             return float(problem.value(keep(x))) + (0.0 if h is None else float(h.value(x)))
 
-        start = problem.start()
-        first, best = objective(start), _NONE
+        first = objective(problem.start())
         for x in self._descent():
-            found = Found(first - objective(x), {"x": x})
-            best = max(best, found, key=lambda one: one.value)
-        return best
+            yield Found(first - objective(x), {"x": x})
 
     def _descent(self) -> Iterator[Point]:
         """Yield points with lower and lower objective: Frank-Wolfe, or proximal gradient steps."""
@@ -306,20 +297,11 @@ class Search(OnSpace):
 
     def _frank_wolfe(self, x: Point, g: Any) -> Point:
         """Return the best of a few steps towards the vertex against the gradient."""
-        problem, v = self.problem, self.space.vertex(g)
-        x = keep(x)
-        best, least = x, problem.value(x)
-        for k in range(12):
-            y = moved(x, v, 0.5**k)
-            found = problem.value(y)
-            if found < least:
-                best, least = y, found
-        return best
+        v, x = self.space.vertex(g), keep(x)
+        steps = (moved(x, v, 0.5**k) for k in range(12))
+        return min(itertools.chain([x], steps), key=self.problem.value)
 
     # --- what the searches share ------------------------------------------------------------------
-
-    def _need(self, verb: str) -> None:
-        check_has(self.problem, verb)
 
     def _pairs(self, most: int, seconds: float) -> Iterator[tuple[Point, Point]]:
         for _ in Patience(seconds).rounds(most):
@@ -328,18 +310,19 @@ class Search(OnSpace):
 
     def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Found:
         """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
-        best, space, patience = _NONE, self.space, Patience(share * self.patience)
+        return _largest(self._ascent(gradient, share))
+
+    def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Found]:
+        space, patience = self.space, Patience(share * self.patience)
         for _ in patience.rounds(12):
             x = space.member()
             y = space.near(x)
             for _ in range(_ASCENT):
                 change = gradient(keep(y)) - gradient(keep(x))
-                ratio = self._less_noise(norm(change), x, y)
-                best = max(best, Found(ratio, {"x": x, "y": y}), key=lambda one: one.value)
+                yield Found(self._less_noise(norm(change), x, y), {"x": x, "y": y})
                 if not change.any() or patience.over:
                     break
                 y = space.toward(x, change)
-        return best
 
     def _less_noise(self, change: float, x: Point, y: Point) -> float:
         """Return a change of gradients over the distance, less what rounding may have made."""
@@ -381,7 +364,7 @@ def convex(problem: Any, space: Space, patience: float) -> str:
     """Look for a chord of f that lies below its tangent, where f is said to be convex."""
     if "convex" not in problem.properties:
         raise Skipped("it is not said to be convex")
-    found = Search(problem, space, patience).lower()
+    found = _largest(Search(problem, space, patience).lower())
     allowed = 1e-9 * max(1.0, abs(problem.value(problem.start())))
     if found.value > allowed:
         raise Wrong(
@@ -393,34 +376,21 @@ def convex(problem: Any, space: Space, patience: float) -> str:
     return "no chord lies below a tangent"
 
 
-SEARCHES: Mapping[str, Callable[[Search], Found]] = MappingProxyType(
+SEARCHES: Mapping[str, tuple[Callable[[Search], Iterator[Found]], str]] = MappingProxyType(
     {
-        "D": Search.diameter,
-        "L_f": Search.gradients,
-        "L_ms": Search.mean_square,
-        "L_max": Search.components,
-        "L_mean": Search.each_component,
-        "L2_ms": Search.hessians,
-        "sigma2": Search.variance,
-        "delta": Search.decrease,
-        "M": Search.largest_norm,
-        "ell": Search.lower,
+        "D": (Search.diameter, "the distance of two members"),
+        "L_f": (Search.gradients, "|grad f(x) - grad f(y)|/|x - y|"),
+        "L_ms": (Search.mean_square, "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|"),
+        "L_max": (Search.components, "|grad f_i(x) - grad f_i(y)|/|x - y|"),
+        "L_mean": (
+            Search.each_component,
+            "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
+        ),
+        "L2_ms": (Search.hessians, "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)"),
+        "sigma2": (Search.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
+        "delta": (Search.decrease, "f(start) - f(x), with the penalty if there is one,"),
+        "M": (Search.largest_norm, "|x|"),
+        "ell": (Search.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
     }
 )
-"""What finds the largest value of what each constant bounds."""
-
-MEANING: Mapping[str, str] = MappingProxyType(
-    {
-        "D": "the distance of two members",
-        "L_f": "|grad f(x) - grad f(y)|/|x - y|",
-        "L_ms": "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
-        "L_max": "|grad f_i(x) - grad f_i(y)|/|x - y|",
-        "L_mean": "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
-        "L2_ms": "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
-        "sigma2": "E_i |grad f_i(x) - grad f(x)|^2",
-        "delta": "f(start) - f(x), with the penalty if there is one,",
-        "M": "|x|",
-        "ell": "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2",
-    }
-)
-"""What each constant bounds."""
+"""What finds values of what each constant bounds, and what that is in words."""

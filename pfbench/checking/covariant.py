@@ -19,7 +19,7 @@ from pfbench.base.errors import in_words
 from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
-from pfbench.verification.parameters import UNITS, USUAL
+from pfbench.verification.parameters import UNITS, USUAL, WHOLE
 from pfbench.verification.scaled_schedules import of_schedule, parameters_in
 from pfbench.verification.subject import make
 from pfbench.verification.units import NUMBER, ONE, STEP, Scaling, Unit
@@ -34,8 +34,7 @@ _TRIED, _SECONDS = 30, 2.0
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-_SMALL = ("iterations", "batch", "period", "snapshot", "restarts", "subepochs")
-"""The accuracy of a schedule that is run, and the whole numbers set so that the run is short."""
+"""The accuracy of a schedule that is run."""
 
 _LARGEST = 10_000
 """A schedule with a larger number, of another name, is not run."""
@@ -111,14 +110,14 @@ def _by_schedule(runs: Trails) -> str | None:
         return None
     constants, unit = runs.problem.constants(runs.problem.start()), found.accuracy
 
-    small: dict[str, int] = {}
+    small: dict[str, int] = {}  # so that the run is short
 
     def made(by: Scaling) -> Any:
         return kind.theory(_EPSILON * by.of(unit), by.constants(constants), **small)
 
     try:
         known = parameters_in(made(ONE))
-        small |= {name: USUAL[name] for name in _SMALL if known.get(name)}
+        small |= {name: USUAL[name] for name in WHOLE if known.get(name)}
         whole = [one for one in parameters_in(made(ONE)).values() if type(one) is int]
         if max(whole, default=0) > _LARGEST:
             return None
@@ -233,30 +232,16 @@ class _Answering(Changed):
         super().__init__(right)
         self._by, self._g = by, by.f / by.x
 
-    def _asked(self, verb: str, *given: Any) -> Any:
-        """Ask for a gradient, or a mean of differences: samples stay, points are scaled."""
-        scaled = (one / self._by.x if _is_point(one) else one for one in given)
-        return getattr(self._right, verb)(*scaled) * self._g
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name not in ("gradient", "batch", "difference", "product", "replace"):
+            return found
 
-    def gradient(self, x: Any) -> Any:
-        """Return lambda/mu times the gradient at x/mu; so in the next ones."""
-        return self._asked("gradient", x)
+        def asked(*given: Any) -> Any:
+            """Return lambda/mu times a gradient, or a mean of them: samples stay, points do not."""
+            return found(*(one / self._by.x if _is_point(one) else one for one in given)) * self._g
 
-    def batch(self, *given: Any) -> Any:
-        """Return a mean over a sample, of gradients or of Hessian products."""
-        return self._asked("batch", *given)
-
-    def difference(self, *given: Any) -> Any:
-        """Return a mean of differences."""
-        return self._asked("difference", *given)
-
-    def product(self, x: Any, y: Any) -> Any:
-        """Return the mean Hessian times x - y."""
-        return self._asked("product", x, y)
-
-    def replace(self, sample: Any, x: Any) -> Any:
-        """Return a mean of differences to a table, which is renewed."""
-        return self._asked("replace", sample, x)
+        return asked
 
     @property
     def mean(self) -> Any:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from pfbench.adapters.front import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, named_algorithm
@@ -14,7 +14,7 @@ from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_own
-from pfbench.base.user_code import blamed, is_ours, load
+from pfbench.base.user_code import is_ours, load, made_of
 from pfbench.checking import algorithms, estimators
 from pfbench.checking.examples import EXAMPLES, SHAPES
 from pfbench.checking.findings import Examination, Findings
@@ -33,17 +33,6 @@ from pfbench.verification.parameters import USUAL
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
 """What can be checked."""
-
-_NAMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {
-        "algorithm": ALGORITHMS,
-        "problem": PROBLEMS,
-        "set": SETS,
-        "penalty": PENALTIES,
-        "estimator": ESTIMATORS,
-    }
-)
-"""All known names, in the order in which a name of several kinds is understood."""
 
 
 def check(what: Any, *, problem: Problem | str | None = None, kind: str | None = None) -> Findings:
@@ -78,9 +67,30 @@ def check(what: Any, *, problem: Problem | str | None = None, kind: str | None =
     if on is not None and kind not in ("algorithm", "estimator"):
         raise InputError(f"{name} is a {kind}, which is tried on no problem: leave it out.")
     examination = Examination()
-    tried = _LOOK[kind](found, examination, on)
+    tried = _OF_KINDS[kind].look(found, examination, on)
     tried_on = "" if tried is None else str(Selector(tried.name, tried.parameters))
     return Findings(name, kind, tuple(examination.findings), tried_on, perf_counter() - began)
+
+
+class _Kind(NamedTuple):
+    """What is known of a kind of thing.
+
+    Attributes
+    ----------
+    names
+        Those of ours, by name.
+    named
+        Makes one of ours of a selector.
+    look
+        Looks at one; returns what it was tried on, if that is said.
+    answers
+        The methods by which one is known where its class does not say it; none of a problem.
+    """
+
+    names: Mapping[str, Any]
+    named: Callable[[Selector], Any]
+    look: Callable[[Any, Examination, Any], Any]
+    answers: tuple[str, ...] = ()
 
 
 def _algorithm(found: Any, examination: Examination, on: Any) -> Any:
@@ -127,17 +137,6 @@ def _penalty(found: Any, examination: Examination, on: Any) -> None:
     check_penalty(found, SHAPES.get(points, SHAPES["vectors"]) if d is None else (d,), examination)
 
 
-_LOOK: Mapping[str, Callable[[Any, Examination, Any], Any]] = MappingProxyType(
-    {
-        "algorithm": _algorithm,
-        "estimator": lambda found, e, on: estimators.check_estimator(found, e, on),
-        "set": _set,
-        "problem": _problem,
-        "penalty": _penalty,
-    }
-)
-
-
 # --- names ----------------------------------------------------------------------------------------
 
 
@@ -150,7 +149,7 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
     """Return a name, the object, and its kind."""
     if not isinstance(what, str):
         label = getattr(what, "__qualname__", type(what).__qualname__)
-        found = _made(what, Selector(label), kind)
+        found = _made(what, Selector(label))
         return label, found, kind or kind_of(found, label)
     selector = Selector.parse(what)
     if is_imported(what):
@@ -158,19 +157,20 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
             chosen = chosen_algorithm(what)
             if isinstance(chosen, AlgorithmChoice):
                 return what, chosen, "algorithm"
-        found = _made(load(selector.name), selector, kind)
+        found = _made(load(selector.name), selector)
         kind = kind or kind_of(found, selector.name)
         if isinstance(found, FiniteSum):
             found = found.called(selector.name, selector.parameters)
         return what, found, kind
     stated, _, name = selector.name.rpartition(":")
-    kind = kind or stated or next((one for one in _NAMES if name in _NAMES[one]), None)
+    known = {one: of.names for one, of in _OF_KINDS.items()}
+    kind = kind or stated or next((one for one in known if name in known[one]), None)
     if kind is None:
-        raise unknown("name", name, [one for names in _NAMES.values() for one in names])
-    if name not in _NAMES[kind]:
-        raise unknown(kind, name, _NAMES[kind])
+        raise unknown("name", name, [one for names in known.values() for one in names])
+    if name not in known[kind]:
+        raise unknown(kind, name, known[kind])
     plain = Selector(name, selector.parameters, selector.texts)
-    return what, _NAMED[kind](plain), kind
+    return what, _OF_KINDS[kind].named(plain), kind
 
 
 def _named_algorithm(selector: Selector) -> Any:
@@ -201,29 +201,19 @@ def _named_set(selector: Selector) -> Any:
                 "leave its parameters out to check an example, or check your own MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
-    needed = {name for name, one in entry.parameters().items() if one.needed}
-    usual = {name: value for name, value in _USUAL_OF_SETS.items() if name in needed}
-    return feasible_set(selector.name, SHAPES[entry.points], **usual | dict(selector.parameters))
+    return feasible_set(selector.name, SHAPES[entry.points], **_usually(entry, selector))
 
 
 def _named_penalty(selector: Selector) -> Any:
     entry = PENALTIES[selector.name]
+    return penalty(selector.name, SHAPES[entry.points], **_usually(entry, selector))
+
+
+def _usually(entry: Any, selector: Selector) -> dict[str, Any]:
+    """Return the parameters of a set or penalty, usual ones where it needs some and has none."""
     needed = {name for name, one in entry.parameters().items() if one.needed}
-    usual = {name: value for name, value in _USUAL_OF_SETS.items() if name in needed}
-    return penalty(selector.name, SHAPES[entry.points], **usual | dict(selector.parameters))
-
-
-_USUAL_OF_SETS: Mapping[str, Any] = MappingProxyType({"k": 2, "groups": 2})
-
-_NAMED: Mapping[str, Callable[[Selector], Any]] = MappingProxyType(
-    {
-        "algorithm": _named_algorithm,
-        "problem": named_problem,
-        "set": _named_set,
-        "penalty": _named_penalty,
-        "estimator": _named_estimator,
-    }
-)
+    usual = {"k": 2, "groups": 2}
+    return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
 
 
 # --- somebody's own -------------------------------------------------------------------------------
@@ -241,25 +231,16 @@ def kind_of(found: Any, name: str) -> str:
         return "problem"
     if isinstance(found, AlgorithmChoice):
         return "algorithm"
-    for kind, parts in _ANSWERS.items():
+    answers = {kind: of.answers for kind, of in _OF_KINDS.items() if of.answers}
+    for kind, parts in answers.items():
         if all(callable(getattr(found, part, None)) for part in parts):
             return kind
-    told = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in _ANSWERS.items())
+    told = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
         f"{name} is nothing that can be checked: a problem derives from "
         f"pfbench.problems.FiniteSum, and the others have methods ({told})."
     )
 
-
-_ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "algorithm": ("run",),
-        "set": ("lo", "contains"),
-        "penalty": ("value", "prox"),
-        "estimator": ("start",),
-    }
-)
-"""By which methods a kind is known, where the class does not say it."""
 
 _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
     {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
@@ -267,35 +248,24 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 """What a needed parameter of somebody's own set or penalty is set to."""
 
 
-def _made(found: Any, selector: Selector, kind: str | None) -> Any:
+def _made(found: Any, selector: Selector) -> Any:
     """Return what a class or a function makes; a class of a method without parameters as it is."""
-    if not inspect.isclass(found) and not inspect.isroutine(found):
-        if selector.parameters:
-            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
-        return found
     method = inspect.isclass(found) and callable(getattr(found, "run", None))
     if method and not selector.parameters:
         return found
-    try:
-        parameters = inspect.signature(found).parameters
-    except ValueError:
-        parameters = {}  # type: ignore[assignment]
-    by_name = {
-        name: p
-        for name, p in parameters.items()
-        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-    }
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        check_known(selector.name, selector.parameters, by_name)
-    texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
     usual = {**_USUAL_OF_OWN, **estimators.USUAL, **(USUAL if method else {})}
-    needed = [name for name, p in by_name.items() if p.default is p.empty]
-    given = {name: usual[name] for name in needed if name in usual} | selector.given(texts)
-    missing = [name for name in needed if name not in given]
-    if missing:
-        raise InputError(
-            f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...], "
-            "or name a function that makes it."
-        )
-    with blamed(str(selector)):
-        return found(**given)
+    return made_of(found, selector, usual, ", or name a function that makes it")
+
+
+_OF_KINDS: Mapping[str, _Kind] = MappingProxyType(
+    {
+        "algorithm": _Kind(ALGORITHMS, _named_algorithm, _algorithm, ("run",)),
+        "problem": _Kind(PROBLEMS, named_problem, _problem),
+        "set": _Kind(SETS, _named_set, _set, ("lo", "contains")),
+        "penalty": _Kind(PENALTIES, _named_penalty, _penalty, ("value", "prox")),
+        "estimator": _Kind(
+            ESTIMATORS, _named_estimator, estimators.check_estimator, answers=("start",)
+        ),
+    }
+)
+"""The kinds, in the order in which a name of several is understood."""

@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.bypass import Bypass, Guarded, Tallied, accuse, guarded, in_words
+from pfbench.checking.bypass import Bypass, Guarded, accuse, guarded, in_words
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import (
     Examination,
@@ -38,6 +38,7 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.witness import Tally
 from pfbench.verification.subject import Untestable, make
 
 USUAL: Mapping[str, Any] = MappingProxyType(
@@ -128,12 +129,12 @@ class Walk:
 
     def along(self, rng: Any, steps: int = _STEPS) -> Walked:
         """Return the estimates along the first points."""
-        ledger, backend = Ledger(), Tallied(self.problem.open(np.random.default_rng(0)))
+        ledger, backend = Ledger(), Tally(self.problem.open(np.random.default_rng(0)))
         ask = guarded(self.problem, backend, ledger)
         self.touched = ask.touched
         estimate = self.estimator.start(ask, rng)
         found = [np.array(estimate(x)) for x in self._points(steps)]
-        return Walked(tuple(found), ledger.counts(), Counts(*backend.counts))
+        return Walked(tuple(found), ledger.counts(), Counts(*backend.spent))
 
     def _ask(self) -> Guarded:
         return guarded(self.problem, self.problem.open(np.random.default_rng(0)))
@@ -293,19 +294,13 @@ class Walk:
 
     def _enumerated(self) -> tuple[list[Floats], list[float], str]:
         """Return exact means over all draws, for as many points as can be."""
-        best, patience = None, Patience(1.5)
-        for steps in range(1, _STEPS + 1):
-            if best is not None and patience.over:
-                break
-            try:
-                found = self._mean_of(steps)
-            except Unscripted:
-                if best is None:
-                    raise
-                break
-            best = found
-        assert best is not None
-        means, number = best
+        patience = Patience(1.5)
+        means, number = self._mean_of(1)
+        with suppress(Unscripted):
+            for steps in range(2, _STEPS + 1):
+                if patience.over:
+                    break
+                means, number = self._mean_of(steps)
         if len(means) < min(_STEPS, 3):
             raise Unscripted("too few points can be enumerated")
         return means, [0.0] * len(means), f"by all {number:,} draws"

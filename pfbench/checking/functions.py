@@ -13,6 +13,7 @@ from pfbench.base.state import Point, State
 from pfbench.checking.components import same
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, place, places
 from pfbench.checking.lines import Line, OnSpace, along, complex_step, dense, derivative, norm
+from pfbench.checking.trails import entries
 from pfbench.points import form_of, inner, keep
 
 _RELATIVE = 1e-7
@@ -53,9 +54,9 @@ class Function(OnSpace):
         """Value and gradient change no point, depend on it alone, and hand out fresh arrays."""
         problem, space = self.problem, self.space
         x, y = space.member(), space.member()
-        before = _frozen(x)
+        before = entries(x).copy()
         value, g = problem.value(x), problem.gradient(x)
-        if not np.array_equal(before, _frozen(x)):
+        if not np.array_equal(before, entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise Wrong(
                 f"{verb}(x) to leave x as it is",
@@ -92,15 +93,15 @@ class Function(OnSpace):
 
     def _changes(self, verb: Callable[[Point], Any]) -> bool:
         x = self.space.member()
-        before = _frozen(x)
+        before = entries(x).copy()
         verb(x)
-        return not np.array_equal(before, _frozen(x))
+        return not np.array_equal(before, entries(x))
 
     # --- derivatives ------------------------------------------------------------------------------
 
     def gradient(self) -> str:
         """Every directional derivative of the value is what the gradient says."""
-        rounds, sharpest = 0, ""
+        sharpest = ""
         seen = list[tuple[float, float]]()
         wrong: tuple[Line, float, float] | None = None
         for k in Patience(self.patience).rounds(16):
@@ -108,7 +109,6 @@ class Function(OnSpace):
             line = self.space.line(x)
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
-            rounds += 1
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
                 continue
             seen.append((slope, expected))
@@ -303,7 +303,3 @@ class Function(OnSpace):
                     (place(measure, "__call__"),),
                 )
         return ", ".join(found) or "it has none of its own"
-
-
-def _frozen(x: Point) -> Floats:
-    return np.array(x if isinstance(x, np.ndarray) else x.values())

@@ -41,14 +41,14 @@ class Asked:
 
     def value(self) -> str:
         """h is finite, at least its lower bound, and changes nothing."""
-        least, where = getattr(self.penalty, "lower_bound", 0.0), places(self.penalty, "value")
+        least = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
             x = self.point()
             before, h = x.copy(), float(self.penalty.value(x))
             if not least <= h < np.inf:
-                raise Wrong(f"h(x) finite and at least {in_brief(least)}", f"{h}", {"x": x}, where)
+                raise Wrong(f"h(x) finite and at least {in_brief(least)}", f"{h}", {"x": x})
             if not np.array_equal(before, x):
-                raise Wrong("value to leave x as it is", "it changes x", {"x": before}, where)
+                raise Wrong("value to leave x as it is", "it changes x", {"x": before})
         return f"finite, at least {in_brief(least)}"
 
     def convex(self) -> str:
@@ -62,7 +62,6 @@ class Asked:
                     f"h at a mixture of x and y at most {in_brief(float(chord))}, as h is convex",
                     in_brief(float(middle)),
                     {"x": x, "y": y, "w": float(w)},
-                    places(self.penalty, "value"),
                 )
         return "no point lies above a chord"
 
@@ -83,7 +82,6 @@ class Asked:
                         "prox(y, t) to minimise t h(x) + |x - y|^2/2",
                         f"{in_brief(p)}; x is better by {in_brief(float(short))} than it may be",
                         {"y": y, "t": t, "x": x},
-                        places(self.penalty, "prox", "value"),
                     )
             looked += 1
         return f"nothing is better at {looked} points"
@@ -102,19 +100,16 @@ class Asked:
 
     def pure(self) -> str:
         """prox leaves y as it is, and hands out arrays of its own; prox(y, 0) is y."""
-        where = places(self.penalty, "prox")
         for t in (0.0, 1e-3, 1.0):
             y = self.point()
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
-                raise Wrong(
-                    "prox to leave y as it is", "it changes y", {"y": before, "t": t}, where
-                )
+                raise Wrong("prox to leave y as it is", "it changes y", {"y": before, "t": t})
             if np.shares_memory(p, y):
-                raise Wrong("a new array", "prox returns y itself", {"y": y, "t": t}, where)
+                raise Wrong("a new array", "prox returns y itself", {"y": y, "t": t})
             if t == 0.0 and norm(p - y) > _RELATIVE * norm(y):
-                raise Wrong("prox(y, 0) = y", in_brief(p), {"y": y}, where)
+                raise Wrong("prox(y, 0) = y", in_brief(p), {"y": y})
         return "y stays as it is; prox(y, 0) = y"
 
     def nonexpansive(self) -> str:
@@ -128,6 +123,5 @@ class Asked:
                     "|p - q|^2 <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
                     f"it is larger by {in_brief(excess)}",
                     {"y": y, "z": z},
-                    places(self.penalty, "prox"),
                 )
         return "firmly nonexpansive"

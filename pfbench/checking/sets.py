@@ -71,26 +71,23 @@ class Held(Members):
     def start(self) -> str:
         """Check: the start is a member, and fresh each time."""
         x = self.body.start()
-        where = places(self.body, "start", "contains")
         if np.shape(x) != self.shape:
-            raise Wrong(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x}, where)
+            raise Wrong(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
         if not self.has(x):
-            raise Wrong("a start in the set", "contains says that it is outside", {"x": x}, where)
+            raise Wrong("a start in the set", "contains says that it is outside", {"x": x})
         before = x.copy()
         x += 1.0
         if not np.array_equal(self.body.start(), before):
-            raise Wrong(
-                "a fresh start each time", "what is done to one changes the next", {}, where
-            )
+            raise Wrong("a fresh start each time", "what is done to one changes the next")
         return "a member, a fresh copy each time"
 
     def answered(self) -> str:
         """Check: `lo` returns arrays of float64 like points, or vertices of rank one."""
-        form, where = DenseForm(self.shape), places(self.body, "lo")
+        form = DenseForm(self.shape)
         for g in (self.directions[0], np.ones(self.shape), -np.ones(self.shape)):
             v = self.body.lo(g.copy())
             if not form.is_vertex(v):
-                raise Wrong(f"lo(g) to be {form.points}", form.said(v), {"g": g}, where)
+                raise Wrong(f"lo(g) to be {form.points}", form.said(v), {"g": g})
         return form.points
 
     def vertices(self) -> str:
@@ -128,7 +125,6 @@ class Held(Members):
             f"<g, lo(g)> to be the least over the set, at most {_product(g, better)}",
             text,
             {"g": g, "a lower member": better},
-            places(self.body, "lo"),
         )
 
     def _beyond(self, g: Floats, v: Floats, reached: float) -> None:
@@ -204,15 +200,13 @@ class Held(Members):
         for g, v in self.answers[:20]:
             given = g.copy()
             again = dense(self.body.lo(given))
-            where = places(self.body, "lo")
             if not np.array_equal(given, g):
-                raise Wrong("lo to leave g as it is", "it changes g in place", {"g": g}, where)
+                raise Wrong("lo to leave g as it is", "it changes g in place", {"g": g})
             if not np.array_equal(again, v):
                 raise Wrong(
                     "the same vertex whenever lo is asked for one g",
                     f"{in_brief(again)} after {in_brief(v)}: is an array used again?",
                     {"g": g},
-                    where,
                 )
             for factor in (1e-6, 1e6):
                 w = dense(self.body.lo(factor * g))
@@ -222,7 +216,6 @@ class Held(Members):
                         f"<g, .> = {in_brief(float(np.vdot(g, w)))} instead of "
                         f"{in_brief(float(np.vdot(g, v)))}",
                         {"g": g},
-                        where,
                     )
         return "g stays as it is; neither its size nor earlier calls matter"
 
@@ -231,32 +224,23 @@ class Held(Members):
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)
             reached, allowed = float(np.vdot(g, v)), self._allowed(g)
+            least = float((self.known @ g.ravel()).min())
             if not lower - allowed <= reached or not lower <= upper + allowed:
                 said = f"a lower end of minimum(g) at most <g, lo(g)> = {in_brief(reached)}"
-                raise Wrong(
-                    said, f"({in_brief(lower)}, {in_brief(upper)})", {"g": g}, self._of_minimum
-                )
-            least = float((self.known @ g.ravel()).min())
-            if upper > reached + allowed + 1e-2 * abs(reached) or lower > least + allowed:
+            elif upper > reached + allowed + 1e-2 * abs(reached) or lower > least + allowed:
                 said = f"minimum(g) to bound the least product, {in_brief(min(reached, least))}"
-                raise Wrong(
-                    said, f"({in_brief(lower)}, {in_brief(upper)})", {"g": g}, self._of_minimum
-                )
+            else:
+                continue
+            where = places(self.body, "minimum", "lo")
+            raise Wrong(said, f"({in_brief(lower)}, {in_brief(upper)})", {"g": g}, where)
         return f"brackets the least product in {len(self.answers)} directions"
-
-    @property
-    def _of_minimum(self) -> tuple[str, ...]:
-        return places(self.body, "minimum", "lo")
 
     def membership(self) -> str:
         """Mixtures of members are in; what lies beyond a vertex, or is no point, is not."""
-        where = places(self.body, "contains")
         for _ in Patience(SECONDS).rounds(60):
             x = self.member()
             if not self.has(x):
-                raise Wrong(
-                    "a mixture of members in the set", "it is called outside", {"x": x}, where
-                )
+                raise Wrong("a mixture of members in the set", "it is called outside", {"x": x})
         for _, v in self.answers[:60]:
             away = v - self.centre
             if norm(away) <= 1e-6 * self.scale:
@@ -272,31 +256,29 @@ class Held(Members):
         bad = self.centre.copy()
         bad.ravel()[0] = math.nan
         if self.has(bad):
-            raise Wrong(
-                "a point with NaN outside the set", "it is called inside", {"x": bad}, where
-            )
+            raise Wrong("a point with NaN outside the set", "it is called inside", {"x": bad})
         far = self.centre + 1e3 * self.scale
         if self.has(far):
-            raise Wrong("a point far away outside the set", "inside", {"x": far}, where)
+            raise Wrong("a point far away outside the set", "inside", {"x": far})
         return "mixtures are in; what lies beyond vertices, or is not finite, is not"
 
     def random_vertices(self) -> str:
         """Random vertices are vertices, and differ."""
         if not hasattr(self.body, "random_vertex"):
             raise Skipped("it has none")
-        rng, where = np.random.default_rng(3), places(self.body, "random_vertex")
+        rng = np.random.default_rng(3)
         drawn = [self.drawn_vertex(rng) for _ in Patience(SECONDS).rounds(30)]
         for v in drawn:
             if v.shape != self.shape or not self.has(v):
-                raise Wrong("a random vertex in the set", in_brief(v), {"v": v}, where)
+                raise Wrong("a random vertex in the set", in_brief(v), {"v": v})
             others = [w for _, w in self.answers[:10]] + drawn[:10]
             self._between(v, others, "a random vertex", {}, "random_vertex")
         rng = np.random.default_rng(3)
         again = [self.drawn_vertex(rng) for _ in drawn]
         if not np.array_equal(again, drawn):
-            raise Wrong("the same vertices from the same stream", "others", {}, where)
+            raise Wrong("the same vertices from the same stream", "others")
         if len(self.known) > 2 and len(drawn) > 5 and not np.ptp(np.array(drawn), axis=0).any():
-            raise Wrong("different vertices", f"the same one {len(drawn)} times", {}, where)
+            raise Wrong("different vertices", f"the same one {len(drawn)} times")
         return f"{len(drawn)} drawn"
 
     def diameter(self) -> str:
@@ -318,13 +300,11 @@ class Held(Members):
         if norm(first - second) > best:
             best, pair = norm(first - second), (first, second)
         v, w = pair
-        where = places(self.body, "diameter")
         if best > D * (1.0 + 1e-9):
             raise Wrong(
                 f"no two members farther apart than the diameter {in_brief(D)}",
                 f"two at the distance {in_brief(best)}",
                 {"v": v, "w": w},
-                where,
             )
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
@@ -332,7 +312,6 @@ class Held(Members):
                 f"two members at the distance of the diameter {in_brief(D)}, which is exact",
                 f"{in_brief(best)} at most: say diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
-                where,
             )
         largest = getattr(self.body, "largest_norm", math.inf)
         norms = np.sqrt((self.known**2).sum(axis=1))
@@ -354,13 +333,13 @@ class Held(Members):
 
     def projection(self) -> str:
         """project(y) is the member for which <y - p, x - p> <= 0 for all members x."""
-        body, where = self.body, places(self.body, "project")
+        body = self.body
         if not body.has_projection:
             try:
                 body.project(self.centre)
             except Exception as error:
                 raise Skipped(f"it refuses: {error}") from error
-            raise Wrong("`project` to refuse, as has_projection is false", "it answers", {}, where)
+            raise Wrong("`project` to refuse, as has_projection is false", "it answers")
         looked = 0
         points = list(self._to_project())
         for k in Patience(SECONDS).rounds(len(points)):
@@ -368,7 +347,7 @@ class Held(Members):
             before, p = y.copy(), body.project(y)
             at = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
-                raise Wrong("project to leave y as it is", "it changes y in place", at, where)
+                raise Wrong("project to leave y as it is", "it changes y in place", at)
             if p.shape != self.shape or not self.has(p, 1e-7):
                 raise Wrong(
                     "project(y) in the set",
@@ -377,7 +356,7 @@ class Held(Members):
                     places(body, "project", "contains"),
                 )
             if self.has(before, 0.0) and norm(p - y) > _RELATIVE * self.scale:
-                raise Wrong("a member to be its own projection", "another point", at, where)
+                raise Wrong("a member to be its own projection", "another point", at)
             against = dense(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.known[:50])):
                 excess = float(np.vdot(y - p, x - p))
@@ -386,7 +365,6 @@ class Held(Members):
                         "<y - p, x - p> <= 0 for p = project(y) and each member x",
                         f"{in_brief(excess)}: x is nearer to y, or lies in its direction",
                         {**at, "x": x},
-                        where,
                     )
             looked += 1
         return f"{looked} points, by the variational inequality"

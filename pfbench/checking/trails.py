@@ -126,11 +126,8 @@ class Trails:
 
 
 def _copied(state: State) -> State:
-    return State(*(None if part is None else _kept(part) for part in state))
-
-
-def _kept(part: Any) -> Any:
-    return part.copy() if hasattr(part, "copy") else part
+    parts: Any = state
+    return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
 
 
 def entries(x: Point) -> Any:

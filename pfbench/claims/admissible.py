@@ -11,6 +11,12 @@ _BATCH = (
     "mean of a sample has (n-S)/(n-1) times the variance (Cochran 1977, theorem 2.2)"
 )
 
+_DRAWS = (
+    *("Estimator.draw", "EpochEstimator.reference", "StochasticNCGS.run", "ProxASVRG.run"),
+    *("ProxKatyushaNS.run", "ProxRSAG.run", "Natasha15.run", "draw", "Averaging.first"),
+)
+"""Where batches are drawn."""
+
 _ONE_OPTION = (
     "without a set prox(x, g, eta) = x - eta g = x + tau (z+ - z) with z+ = z - (eta/tau) g, so "
     "that both options are one, up to rounding (Allen-Zhu 2018, Katyusha^ns)"
@@ -68,15 +74,10 @@ _SHORTER = (
 """Steps of condg of at least half of exact line search's, and at most it."""
 
 ADMISSIBLE = (
-    Admissible(operator="without-replacement", function="Estimator.draw", because=_BATCH),
-    Admissible(operator="without-replacement", function="EpochEstimator.reference", because=_BATCH),
-    Admissible(operator="without-replacement", function="StochasticNCGS.run", because=_BATCH),
-    Admissible(operator="without-replacement", function="ProxASVRG.run", because=_BATCH),
-    Admissible(operator="without-replacement", function="ProxKatyushaNS.run", because=_BATCH),
-    Admissible(operator="without-replacement", function="ProxRSAG.run", because=_BATCH),
-    Admissible(operator="without-replacement", function="Natasha15.run", because=_BATCH),
-    Admissible(operator="without-replacement", function="draw", because=_BATCH),
-    Admissible(operator="without-replacement", function="Averaging.first", because=_BATCH),
+    *(
+        Admissible(operator="without-replacement", function=place, because=_BATCH)
+        for place in _DRAWS
+    ),
     *(
         Admissible(methods=of, operator=kind, function=place, after=after, because=_STOP)
         for of, place, kind, after in _STRICTER

@@ -40,18 +40,8 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
     {
         file.PAPER.key: file.PAPER
         for file in (
-            shen2019,
-            qu2018,
-            li2019,
-            wang2019,
-            lacoste2016,
-            jaggi2013,
-            pethick2025,
-            polytopes,
-            relatives,
-            kim2026,
-            halbey2026,
-            methods,
+            *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
+            *(polytopes, relatives, kim2026, halbey2026, methods),
         )
     }
 )

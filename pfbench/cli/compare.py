@@ -119,7 +119,7 @@ def shipped_with(path: Path) -> "Shipped | None":
 
 def _priced(spec: "Spec", price: str) -> "Spec":
     """Return a suite that compares everything in one price."""
-    from pfbench.reporting.statistics import Price
+    from pfbench.reporting.statistics.prices import Price
 
     weights = dict(Price.parse(price).weights)
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):

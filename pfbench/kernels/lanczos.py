@@ -11,7 +11,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import compiled, compiled_vector
-from pfbench.kernels.observed import Rows, normal_parallel, normal_rows
+from pfbench.kernels.observed import Rows, first_parallel, first_rows, normal_parallel, normal_rows
 from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
 
 _BLOCK = 1024
@@ -35,6 +35,8 @@ class Basis(NamedTuple):
         Diagonal of B'B and what is beside it.
     q
         The leading eigenvector of B'B.
+    inner
+        <G, x> of the goal, shape (1,); 0 where it has no x.
     """
 
     right: Floats
@@ -44,6 +46,7 @@ class Basis(NamedTuple):
     a: Floats
     b: Floats
     q: Floats
+    inner: Floats
 
 
 class Goal(NamedTuple):
@@ -57,8 +60,9 @@ class Goal(NamedTuple):
         Whether it is the latter.
     target
         What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
-    share, beside
-        A residual of at most share (sigma + beside) is small enough, too.
+    share, beside, weight, x
+        A residual of at most share (sigma + beside + weight <G, x>) is small enough, too; x has
+        entries where a sparse G has them, or is empty.
     """
 
     tolerance: float
@@ -66,6 +70,8 @@ class Goal(NamedTuple):
     target: float
     share: float
     beside: float
+    weight: float
+    x: Floats
 
 
 @compiled
@@ -94,14 +100,15 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
     residual = b[k] * abs(q[k]) / sigma
     if beta <= 1e-14 * sigma:
         return True, theta
+    multiply(1.0 / beta, y)
     if not goal.certified:
-        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + goal.beside)):
+        more = goal.beside + goal.weight * basis.inner[0]
+        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + more)):
             return True, theta
     elif residual <= sigma:
         upper = polynomial_root(a, b, k + 1, theta, goal.target)
         if upper <= theta * (1.0 + goal.tolerance) ** 2:
             return True, theta
-    multiply(1.0 / beta, y)
     return False, theta
 
 
@@ -127,7 +134,10 @@ def steps_serial(
         v, y = basis.right[k], basis.right[k + 1]
         previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_rows(first, last, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
@@ -147,7 +157,10 @@ def steps_parallel(
         v, y = basis.right[k], basis.right[k + 1]
         previous, u = basis.left[before % places], basis.left[k % places]
         y[:] = 0.0
-        square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_parallel(bounds, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
         if k == 0 and not ordinary(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
@@ -156,14 +169,19 @@ def steps_parallel(
 
 
 @compiled
-def leading_pair(basis: Basis, steps: int, u: Floats, v: Floats) -> None:
-    """Write the unit singular vectors that belong to the leading eigenvector q to u and v."""
+def leading_pair(basis: Basis, steps: int, theta: float, ahead: bool, u: Floats, v: Floats) -> None:
+    """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
+
+    With `ahead`, v is the direction of G' u in place of that: half a step more, at no product.
+    """
     q, p = basis.q, np.empty(steps)
     for j in range(steps):
         p[j] = basis.alphas[j] * q[j]
         if j + 1 < steps:
             p[j] += basis.betas[j] * q[j + 1]
     mix(q, basis.right, steps, v)
+    if ahead:
+        subtract(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
     multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
     mix(p, basis.left, steps, u)
     multiply(1.0 / math.sqrt(sum_of_squares(u)), u)

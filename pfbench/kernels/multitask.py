@@ -18,6 +18,7 @@ from pfbench.kernels.compiled import (
     without_numba,
 )
 from pfbench.kernels.forms import Tasks
+from pfbench.kernels.linear import dense_dot as dot
 
 
 @compiled
@@ -41,15 +42,6 @@ def curvature(z: float, c: float) -> float:
     """Return the second derivative of s^2 in z: 2 s^2 (1 - s) (2 - 3 s)."""
     s = sigmoid(c * z)
     return 2.0 * s * s * sigmoid(-c * z) * (2.0 - 3.0 * s)
-
-
-@compiled_vector
-def dot(a: Floats, x: Floats) -> float:
-    """Return <a, x>; the sum may be reordered."""
-    total = 0.0
-    for j in range(a.size):
-        total += a[j] * x[j]
-    return total
 
 
 @compiled_vector

@@ -120,6 +120,27 @@ def inner_read_parallel(bounds: Integers, rows: Rows, g: Floats, x: Reading) -> 
 
 
 @compiled_vector
+def scatter(
+    start: int,
+    end: int,
+    indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32],
+    g: Floats,
+    factor: float,
+    y: Floats,
+) -> None:
+    """Add factor * g[k] to y[column] for the entries of a row, whose columns are distinct."""
+    # Four at a time, read before they are written: the compiler does not know that they are.
+    fours = start + (end - start) // 4 * 4
+    for k in range(start, fours, 4):
+        j0, j1, j2, j3 = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
+        y0, y1 = y[j0] + factor * g[k], y[j1] + factor * g[k + 1]
+        y2, y3 = y[j2] + factor * g[k + 2], y[j3] + factor * g[k + 3]
+        y[j0], y[j1], y[j2], y[j3] = y0, y1, y2, y3
+    for k in range(fours, end):
+        y[indices[k]] += factor * g[k]
+
+
+@compiled_vector
 def normal_rows(
     first: int,
     last: int,
@@ -145,16 +166,7 @@ def normal_rows(
             total += g[k] * v[indices[k]]
         u[i] = total
         square += total * total
-        # Four at a time, read before they are written: the columns of a row are distinct, which
-        # the compiler does not know.
-        fours = start + (end - start) // 4 * 4
-        for k in range(start, fours, 4):
-            j0, j1, j2, j3 = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
-            y0, y1 = y[j0] + total * g[k], y[j1] + total * g[k + 1]
-            y2, y3 = y[j2] + total * g[k + 2], y[j3] + total * g[k + 3]
-            y[j0], y[j1], y[j2], y[j3] = y0, y1, y2, y3
-        for k in range(fours, end):
-            y[indices[k]] += total * g[k]
+        scatter(start, end, indices, g, total, y)
     return square
 
 
@@ -180,3 +192,38 @@ def normal_parallel(
     for t in range(chunks):
         y += private[t]
     return float(squares.sum())
+
+
+@compiled_vector
+def first_rows(
+    first: int, last: int, rows: Rows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
+) -> tuple[float, float]:
+    """As `normal_rows` in the first step, where there is no previous u; return <g, x>, too."""
+    indptr, indices = rows
+    square = inner = 0.0
+    for i in range(first, last):
+        start, end = indptr[i], indptr[i + 1]
+        total = part = 0.0
+        for k in range(start, end):
+            total += g[k] * v[indices[k]]
+            part += g[k] * x[k]
+        u[i] = total
+        square += total * total
+        inner += part
+        scatter(start, end, indices, g, total, y)
+    return square, inner
+
+
+@compiled_parallel
+def first_parallel(
+    bounds: Integers, rows: Rows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
+) -> tuple[float, float]:
+    """As `first_rows` over all rows; each thread scatters into a y of its own."""
+    chunks = bounds.size - 1
+    private = np.zeros((chunks, y.size))
+    squares, inners = np.zeros(chunks), np.zeros(chunks)
+    for t in prange(chunks):
+        squares[t], inners[t] = first_rows(bounds[t], bounds[t + 1], rows, g, x, v, u, private[t])
+    for t in range(chunks):
+        y += private[t]
+    return float(squares.sum()), float(inners.sum())

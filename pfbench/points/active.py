@@ -35,11 +35,6 @@ class ActiveSet:
         """The weights, all above 0, shape (vertices,)."""
         return self._weights / _WHOLE
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether the weights are above 0 and sum to 1, in whole numbers."""
-        return bool(self._weights.min() > 0) and int(self._weights.sum()) == _WHOLE
-
     def point(self) -> Floats:
         """Return the combination, computed from all weights anew."""
         return np.asarray((self.weights @ self._vertices).reshape(self._shape))

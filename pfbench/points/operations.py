@@ -96,7 +96,7 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         out = np.empty(x.shape)
         dense.tilted(g.ravel(), x.ravel(), u.ravel(), _number(c), out.ravel())
         return out
-    if not all(_is_numeric(one) and one.shape == _shape(x) for one in (g, x, u)):
+    if not all(_is_numeric(one) and one.shape == g.shape for one in (g, x, u)):
         raise InputError(
             f"cannot tilt {described(g)} by {described(x)} and {described(u)}: three arrays of "
             "numbers of one shape are needed."
@@ -193,10 +193,6 @@ def _dense(x: Any) -> Floats:
 
 def _is_numeric(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
-
-
-def _shape(x: Any) -> Any:
-    return getattr(x, "shape", None)
 
 
 def _number(w: Any) -> float:

@@ -19,7 +19,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import FiniteSum, HessianOf, digest_of, drawn
 from pfbench.problems.normed import largest_square
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.norms import NormBall
 
 NOISES = ("none", "two-point", "skewed", "normal")
@@ -66,7 +66,7 @@ class AdditiveNoise(FiniteSum):
         If shapes do not fit, or the mean is not 0.
     """
 
-    set: AnySet
+    set: Body
     begin: Floats
     noise: Floats
 

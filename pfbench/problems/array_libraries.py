@@ -1,6 +1,5 @@
 """Libraries of arrays that follow the Python array API standard, on any device."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
@@ -74,8 +73,7 @@ def array_library(name: str) -> ArrayLibrary:
     except ImportError as error:
         raise InputError(f"{base} is not installed: pip install {install}.") from error
     try:
-        made = _DEVICES.get(base, _no_device)(device) if device else None
-        found = ArrayLibrary(name, xp, made)
+        found = ArrayLibrary(name, xp, _device(base, device) if device else None)
         found.floats([0.0])
     except Exception as error:  # each library has errors of its own
         first = (str(error).splitlines() or [""])[0]
@@ -83,21 +81,12 @@ def array_library(name: str) -> ArrayLibrary:
     return found
 
 
-def _torch_device(name: str) -> Any:
-    return import_module("torch").device(name)
-
-
-def _cupy_device(name: str) -> Any:
-    return import_module("cupy").cuda.Device(int(name))
-
-
-def _no_device(name: str) -> Any:
+def _device(base: str, name: str) -> Any:
+    if base == "torch":
+        return import_module("torch").device(name)
+    if base == "cupy":
+        return import_module("cupy").cuda.Device(int(name))
     raise ValueError("it has only its own")
-
-
-_DEVICES: MappingProxyType[str, Callable[[str], Any]] = MappingProxyType(
-    {"torch": _torch_device, "cupy": _cupy_device}
-)
 
 
 class ArrayOperator(DenseOperator):

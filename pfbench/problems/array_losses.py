@@ -91,13 +91,11 @@ class Loss(ABC):
 
     def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[Part]:
         """Yield components, all or those of a sample, in blocks."""
-        k, step = self._count(numbers), max(1, _BLOCK_ENTRIES // max(self.d, self.width))
+        k = self.n if numbers is None else numbers.size
+        step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         for first in range(0, k, step):
             block = slice(first, min(first + step, k))
             yield self._part(numbers, weights, block, slice(0, self.columns))
-
-    def _count(self, numbers: Integers | None) -> int:
-        return self.n if numbers is None else numbers.size
 
     def _part(
         self, numbers: Integers | None, weights: Floats | None, block: slice, columns: slice

@@ -12,7 +12,8 @@ known. The factor 1 + k is derived by pfbench.
 
 The residual of the pair is at most 2 k d over the radius, from which e <= (1 + k) d follows if the
 pair is the leading one. That is a heuristic, as a fixed tolerance is: nothing but a certificate
-excludes another pair. Measured gaps have one of their own.
+excludes another pair. Measured gaps have one of their own. The vertex is made of u and of the
+direction of g'u, which is at hand: d only grows by it, and the next minimisation starts nearer.
 """
 
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from pfbench.points import Factored, RankOne
 from pfbench.points.operations import inner
 from pfbench.points.operators import Operator
 from pfbench.problems.base import FiniteSum, Opened
+from pfbench.sets.lanczos import Share
 from pfbench.sets.nuclear import NuclearMinimiser
 
 
@@ -57,7 +59,7 @@ class ByGap(Opened):
     ) -> None:
         super().__init__(problem, self._vertex)
         self._problem, self._operator = problem, operator
-        self._minimiser, self._share = minimiser, share
+        self._minimiser, self._share, self._radius = minimiser, share, minimiser.radius
         self._at: Point | None = None
         self.gradient, self.batch, self.difference = self._gradient, self._batch, self._difference
 
@@ -74,12 +76,14 @@ class ByGap(Opened):
         return self._problem.difference(sample, x, y)
 
     def _vertex(self, g: Any) -> RankOne:
-        known = self._product(g)
-        operator = self._operator(g)
-        return self._minimiser.lo(operator, *(() if known is None else (self._share, known)))
+        return self._minimiser.lo(self._operator(g), self._within(g))
 
-    def _product(self, g: Any) -> float | None:
-        """Return <g, x> at the point asked last, None where that is not to be had."""
+    def _within(self, g: Any) -> Share | None:
+        """Return what residual leaves the share of the gap at the point asked last.
+
+        None where that gap is not to be had. With a residual r, sigma^2 is within r sigma of an
+        eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
+        """
         x, self._at = self._at, None
         if not (isinstance(x, Factored) and isinstance(g, np.ndarray)):
             return None
@@ -87,5 +91,7 @@ class ByGap(Opened):
             reading = x.reading()
         except StalePoint:
             return None
-        # After its gradient no step of x is left to apply, and BLAS is quicker than a sweep.
-        return reading.a * float(reading.values @ g) if reading.b == 0.0 else inner(g, x)
+        twice, weight = 2.0 * self._share, 1.0 / self._radius
+        if reading.b == 0.0:  # After its gradient no step of x is left to apply.
+            return Share(twice, 0.0, weight * reading.a, reading.values)
+        return Share(twice, weight * inner(g, x))

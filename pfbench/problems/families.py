@@ -30,7 +30,7 @@ from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.catalogue import penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -87,7 +87,7 @@ class LinearFamily(OverAnySet):
         first = self._first(feasible)
         return self._normed(self.problem(features, labels, feasible, penalty=added, first=first))
 
-    def _first(self, feasible: AnySet) -> Floats | None:
+    def _first(self, feasible: Body) -> Floats | None:
         """Return a random start, None for the set's own."""
         seed = np.random.SeedSequence(integer("start_seed", self.start_seed, least=0))
         if choice("start", self.start, ("own", "normal")) == "own":
@@ -99,7 +99,7 @@ class LinearFamily(OverAnySet):
             )
         return np.random.default_rng(seed).standard_normal(feasible.shape)
 
-    def _domain(self, d: int) -> tuple[AnySet, Penalty | None]:
+    def _domain(self, d: int) -> tuple[Body, Penalty | None]:
         """Return the feasible set and the penalty; the l1 ball if neither is given."""
         given = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:

@@ -11,7 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import check_known, declared, parameter
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.with_norm import Normed
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.catalogue import feasible_set
 from pfbench.sets.named_norms import norm_ball
 from pfbench.sets.whole import WholeMatrices, WholeSpace
@@ -82,7 +82,7 @@ class OverAnySet(Family):
             return problem
         return Normed(problem, norm_ball(self.norm, problem.shape))
 
-    def _feasible(self, shape: tuple[int, ...]) -> AnySet:
+    def _feasible(self, shape: tuple[int, ...]) -> Body:
         given = {name: value for name, value in self.of_set.items() if value is not None}
         name = self.set or self.own_set
         if name == "none" and self.free:

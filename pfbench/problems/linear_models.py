@@ -23,67 +23,16 @@ from pfbench.kernels import forms, linear
 from pfbench.problems.base import FiniteSum, HessianOf, digest_of
 from pfbench.problems.features import checked_csr
 from pfbench.problems.least_known import LEAST_KNOWN
+from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 _LEAST_SQUARES = 2e9
 """Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A loss phi(z; b) with bounds of its derivatives in z.
-
-    Attributes
-    ----------
-    kind
-        Its number in `pfbench.kernels.linear`.
-    slope, curvature, third
-        sup |phi'|, sup |phi''|, sup |phi'''|.
-    lower
-        -inf phi'', 0 for a convex loss.
-    words
-        The bounds in words, with where they are attained.
-    """
-
-    kind: int
-    slope: float
-    curvature: float
-    third: float
-    lower: float
-    words: str
-
-
-LOGISTIC = Loss(
-    forms.LOGISTIC,
-    1.0,
-    0.25,
-    1.0 / (6.0 * math.sqrt(3.0)),
-    0.0,
-    "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
-)
-ROBUST = Loss(
-    forms.ROBUST,
-    math.sqrt(0.5),
-    1.0,
-    1.0303302,
-    0.125,
-    "log(1 + r^2/2): |phi'| <= 1/sqrt 2 at r^2 = 2, -1/8 <= phi'' <= 1 at r^2 = 6 and 0, "
-    "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
-)
-LOG_COSH = Loss(
-    forms.LOG_COSH,
-    1.0,
-    1.0,
-    4.0 / (3.0 * math.sqrt(3.0)),
-    0.0,
-    "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
-)
-SQUARE = Loss(forms.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +64,7 @@ class LinearModel(FiniteSum):
 
     features: Any
     labels: Floats
-    set: AnySet
+    set: Body
     alpha: float = 0.0
     penalty: Penalty | None = None
     first: Floats | None = None
@@ -249,12 +198,9 @@ class LinearModel(FiniteSum):
 
     def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
-        curvature, q = np.empty(self.n), 1.0 + s * s
+        curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.curvatures(self.loss.kind, self.data, s, curvature)
-        regulariser, everyone = (
-            self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q),
-            np.arange(self.n),
-        )
+        regulariser = self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
 
         def applied(sample: Indices | None, u: Floats) -> Floats:
             g = np.asarray(regulariser * u)

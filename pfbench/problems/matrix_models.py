@@ -21,7 +21,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import HessianOf, digest_of, drawn, point_of
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 Numbers = slice | Integers
 """Component numbers: a range of all of them, or those of a sample."""
@@ -57,7 +57,7 @@ class MatrixModel(OverMatrices):
 
     features: Floats
     labels: npt.NDArray[Any]
-    set: AnySet
+    set: Body
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:

@@ -388,13 +388,11 @@ class RecoveryHessian:
 
     def batch(self, sample: Indices, x: Factored, y: Factored) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (n,)."""
-        indices, weights = weighted(sample)
-        weights *= self._problem.component_scale
-        g = np.zeros(self._problem.n)
-        problem = self._problem
-        at_x, at_y = problem.read(x), problem.read(y)
+        problem, (indices, weights) = self._problem, weighted(sample)
+        weights *= problem.component_scale
+        g, points = np.zeros(problem.n), (problem.read(x), problem.read(y))
         rows = problem.pattern.rows
-        welsch.add_curvature_products(indices, weights, rows, at_x, at_y, self._curvature, g)
+        welsch.add_curvature_products(indices, weights, rows, *points, self._curvature, g)
         return g
 
 
@@ -410,9 +408,7 @@ class RecoveryTable:
         indices, weights = weighted(sample)
         n = self._problem.n
         change = self._slopes(indices, x) - n * self.mean[indices]
-        g = np.zeros(n)
-        np.add.at(g, indices, weights * change)
-        return g
+        return np.asarray(np.bincount(indices, weights * change, n), dtype=np.float64)
 
     def replace(self, sample: Indices, x: Factored) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""

@@ -15,11 +15,9 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
-from pfbench.base.errors import Refused
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
@@ -29,7 +27,7 @@ from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 _SMALL_ENTRIES = 1 << 20
 """Up to this number of entries `best_known` is computed: about a second."""
@@ -67,7 +65,7 @@ class MatrixRegression(OverMatrices):
     source: ClassVar[str] = "li2019 section 2.1, losses (7) and (8); section 4"
 
     data: Sensing
-    set: AnySet
+    set: Body
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -108,15 +106,8 @@ class MatrixRegression(OverMatrices):
     def digest(self) -> str:
         """A hash of matrices and targets and of the numbers beside them."""
         truth = () if self.data.truth is None else self.data.truth
-        numbers = (
-            self.shape,
-            self.set,
-            self.sensing_variance,
-            self.tolerance,
-            self.data.variances,
-            len(truth),
-        )
-        return digest_of(numbers, self.data.y, *truth, self.data.rows)
+        beside = self.sensing_variance, self.tolerance, self.data.variances, len(truth)
+        return digest_of((self.shape, self.set, *beside), self.data.y, *truth, self.data.rows)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -168,27 +159,6 @@ class MatrixRegression(OverMatrices):
     def restricted_convexity(self) -> RestrictedConvexity:
         """sigma, tau and sigma_hat on these data."""
         return restricted_convexity(self.data)
-
-    def statistical_error(self, theta_hat: Floats) -> float:
-        """Return eps_stat at the minimiser theta_hat (li2019 section 3, constants corrected).
-
-        eps_stat^2 = 8 tau (|Delta|_* + phi |Delta|_F)^2/sigma_hat, Delta = theta_hat - Theta* and
-        phi^2 = 2 r; Theta* has rank r, so no part of it is outside the model subspace.
-
-        Raises
-        ------
-        Refused
-            If Theta* is not known, or sigma_hat is not positive.
-        """
-        known = self.restricted_convexity
-        if self.truth is None or self.data.truth is None:
-            raise Refused("the statistical error needs the underlying matrix: use synthetic data.")
-        if not known.holds:
-            raise Refused(f"there is no statistical error without sigma_hat > 0: {known.words}.")
-        error = theta_hat - self.truth
-        phi = math.sqrt(2.0 * len(self.data.truth.weights))
-        size = float(scipy.linalg.svdvals(error).sum()) + phi * float(np.linalg.norm(error))
-        return size * math.sqrt(8.0 * known.tau / known.sigma_hat)
 
     # --- the minimiser ------------------------------------------------------------------------
 

@@ -7,13 +7,7 @@ import numpy as np
 
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
-from pfbench.problems.additive_noise import (
-    NOISES,
-    AdditiveNoise,
-    MatrixLeastSquares,
-    SeparableQuadratic,
-    noise_of,
-)
+from pfbench.problems.additive_noise import NOISES, MatrixLeastSquares, SeparableQuadratic, noise_of
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import OverAnySet
 from pfbench.problems.sizes import check_length
@@ -40,9 +34,6 @@ class NoisyFamily(OverAnySet):
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return noise_of(self.noise, self.sigma, shape, self.components, rng)
 
-    def _made(self, problem: AdditiveNoise) -> FiniteSum:
-        return self._normed(problem)
-
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableFamily(NoisyFamily):
@@ -65,17 +56,14 @@ class SeparableFamily(NoisyFamily):
         weights[0] = d if self.condition is None else self.condition
         feasible = self._feasible((d,))
         begin = np.full(d, real("begin", self.begin))
-        start = begin if feasible.contains(begin) else feasible.start()
-        noise = self._noise((d,), rng)
-        return self._made(
-            SeparableQuadratic(
-                set=feasible,
-                begin=start,
-                noise=noise,
-                weights=weights,
-                centre=real("centre", self.centre),
-            )
+        made = SeparableQuadratic(
+            set=feasible,
+            begin=begin if feasible.contains(begin) else feasible.start(),
+            noise=self._noise((d,), rng),
+            weights=weights,
+            centre=real("centre", self.centre),
         )
+        return self._normed(made)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +90,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
         feasible = self._feasible((m, n))
         noise = self._noise((m, n), rng)
         made = MatrixLeastSquares(set=feasible, begin=feasible.start(), noise=noise, A=A, B=B)
-        return self._made(made)
+        return self._normed(made)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
 from pfbench.problems.array_losses import Dense, Loss, Part, loss_of
 from pfbench.problems.base import HessianOf, Opened, digest_of, drawn, point_of
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.nuclear import NuclearBall
 
 Reads = Callable[[Any, Part], Any]
@@ -49,7 +49,7 @@ class OnArrays(Around, OverMatrices):
 
     # --- what the problem says --------------------------------------------------------------------
 
-    set = PassedOn[AnySet]("inner")
+    set = PassedOn[Body]("inner")
     shape = PassedOn[tuple[int, int]]("inner")
     tolerance = PassedOn[float]("inner")
 

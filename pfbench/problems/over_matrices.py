@@ -9,7 +9,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend
 from pfbench.problems.base import FiniteSum, Opened
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.nuclear import NuclearBall
 
 
@@ -19,7 +19,7 @@ class OverMatrices(FiniteSum):
     Over the nuclear-norm ball, a run's linear minimisation starts each call near the last vertex.
     """
 
-    set: AnySet
+    set: Body
     tolerance: float
     """Relative residual at which a run's linear minimisation over the nuclear-norm ball stops."""
 

@@ -24,7 +24,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import FiniteSum, digest_of, drawn
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 
 _CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
 """sup |tanh''|, at tanh^2 = 1/3."""
@@ -59,7 +59,7 @@ class TwoLayerNetwork(FiniteSum):
     features: Floats
     targets: Floats
     hidden: int
-    set: AnySet
+    set: Body
     begin: Floats
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from pfbench.reporting.findings import tuning
 from pfbench.reporting.findings.front import Front, front, front_in_words, standing_in_words
 from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.on_suite import OnSuite, put_on
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.runs.execute import Outcome
 from pfbench.runs.pack import code_of, contents_of, data_digests, sealed
 from pfbench.runs.planning.plan import PlannedRun

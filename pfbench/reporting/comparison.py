@@ -11,24 +11,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import (
-    OBJECTIVE,
-    SUBOPTIMALITY,
-    Interval,
-    Price,
-    Runtimes,
-    Sample,
-    common_limits,
-    ert,
-    ert_interval,
-    leaders,
-    nothing_varies,
-    runtimes,
-    shortened,
-    with_suboptimality,
-)
-from pfbench.reporting.statistics.curves import Array, numbers
-from pfbench.reporting.statistics.limits import Limits
+from pfbench.reporting.statistics.bootstrap import Interval, ert_interval
+from pfbench.reporting.statistics.curves import Array, nothing_varies, numbers
+from pfbench.reporting.statistics.limits import Limits, common_limits, shortened
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
+from pfbench.reporting.statistics.significance import Sample, leaders
+from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
 from pfbench.runs.loop.stop import Stop
 
 
@@ -129,6 +118,10 @@ class Compared:
     scored: tuple[Scored, ...]
     by_target: tuple[int | None, ...]
     by_measure: Mapping[str, int | None]
+
+    def of(self, label: str) -> Scored | None:
+        """Return an algorithm by its label, None if it has no run here."""
+        return next((one for one in self.scored if one.group.label == label), None)
 
 
 @dataclass(frozen=True)

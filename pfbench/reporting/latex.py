@@ -7,39 +7,11 @@ from pfbench.base.visible import visible
 from pfbench.reporting.tables import Table, is_numeric
 from pfbench.reporting.words import SEPARATOR
 
-_GREEK = {
-    "Γ": "Gamma",
-    "Δ": "Delta",
-    "Θ": "Theta",
-    "Λ": "Lambda",
-    "Ξ": "Xi",
-    "Π": "Pi",
-    "Σ": "Sigma",
-    "Φ": "Phi",
-    "Ψ": "Psi",
-    "Ω": "Omega",
-    "α": "alpha",
-    "β": "beta",
-    "γ": "gamma",
-    "δ": "delta",
-    "ε": "varepsilon",
-    "ζ": "zeta",
-    "η": "eta",
-    "θ": "theta",
-    "κ": "kappa",
-    "λ": "lambda",
-    "μ": "mu",
-    "ν": "nu",
-    "ξ": "xi",
-    "π": "pi",
-    "ρ": "rho",
-    "σ": "sigma",
-    "τ": "tau",
-    "φ": "varphi",
-    "χ": "chi",
-    "ψ": "psi",
-    "ω": "omega",
-}
+_NAMES = (
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega alpha beta gamma delta varepsilon zeta eta "
+    "theta kappa lambda mu nu xi pi rho sigma tau varphi chi psi omega"
+)
+_GREEK = dict(zip("ΓΔΘΛΞΠΣΦΨΩαβγδεζηθκλμνξπρστφχψω", _NAMES.split(), strict=True))
 _SIGNS = {
     "√": r"\surd",
     "∇": r"\nabla",
@@ -75,7 +47,7 @@ LATEX = str.maketrans(
 
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
-_PLAIN = str.maketrans(_SUPERSCRIPTS, "-0123456789")
+_PLAIN = dict(zip(map(ord, _SUPERSCRIPTS), [r"\ensuremath{-}", *"0123456789"], strict=True))
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 _LETTERS = frozenset("ßæøœłÆØŒŁ")
 
@@ -106,13 +78,8 @@ def latex_text(text: str) -> str:
     A character that not every engine has is written by its number.
     """
     escaped = visible(text).translate(LATEX)
-    escaped = _POWER.sub(lambda found: rf"\textsuperscript{{{_power(found[0])}}}", escaped)
+    escaped = _POWER.sub(lambda at: rf"\textsuperscript{{{at[0].translate(_PLAIN)}}}", escaped)
     return "".join(map(_known, unicodedata.normalize("NFC", escaped)))
-
-
-def _power(digits: str) -> str:
-    plain = digits.translate(_PLAIN)
-    return plain.replace("-", r"\ensuremath{-}")
 
 
 def _known(character: str) -> str:

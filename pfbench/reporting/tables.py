@@ -16,9 +16,10 @@ from pfbench.base.notebook import html_table
 from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, Final, Interval, even
+from pfbench.reporting.statistics.bootstrap import Interval, even
+from pfbench.reporting.statistics.curves import Final
 from pfbench.reporting.words import ABSENT, WORDS, significant, whole
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
 
@@ -147,7 +148,8 @@ def papers_sfo(group: Group, run: Run) -> int | None:
 
 def counts(results: Results) -> Table:
     """Return the exact counts of every algorithm at every setting."""
-    papers = [_agreed([papers_sfo(group, run) for run in group.runs]) for group in results]
+    several = [{papers_sfo(group, run) for run in group.runs} - {None} for group in results]
+    papers = [found.pop() if len(found) == 1 else None for found in several]
     shown = any(value is not None for value in papers)
     rows = []
     for (panel, group), paper in zip(results.rows(), papers, strict=True):
@@ -178,9 +180,8 @@ def counts_csv(results: Results) -> str:
     for group, run in results.runs:
         names = map(spreadsheet_text, (group.problem, group.setting, group.label))
         known = *names, run.seed, run.status, run.iterations
-        spent = run.counts.as_dict()
         # None is written as an empty field.
-        writer.writerow([*known, *(spent[kind] for kind in COUNTED), papers_sfo(group, run)])
+        writer.writerow([*known, *run.counts.as_dict().values(), papers_sfo(group, run)])
     return file.getvalue()
 
 
@@ -194,11 +195,6 @@ def _span(values: Sequence[int]) -> Cell:
     return low if low == high else Span(low, high)
 
 
-def _agreed(values: Sequence[int | None]) -> int | None:
-    known = {value for value in values if value is not None}
-    return known.pop() if len(known) == 1 else None
-
-
 # --- runs -----------------------------------------------------------------------------------------
 
 
@@ -207,8 +203,9 @@ def command(plan: PlannedRun) -> str:
     problem, algorithm = (_quoted(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
     if plan.budget is not None:
-        limits = ",".join(f"{kind}={_whole(limit)}" for kind, limit in plan.budget.limits.items())
-        parts.append(f"--budget {limits}")
+        limits = plan.budget.limits.items()
+        words = (f"{kind}={int(most) if most == int(most) else most}" for kind, most in limits)
+        parts.append(f"--budget {','.join(words)}")
     if plan.stop is not None:
         own = (name for name in plan.measures if in_trace(name) == plan.stop.measure)
         target = f"{next(own, plan.stop.measure)}={plan.stop.target!r}"
@@ -218,16 +215,10 @@ def command(plan: PlannedRun) -> str:
     return " ".join(parts)
 
 
-def _whole(limit: float) -> str:
-    return str(int(limit)) if limit == int(limit) else repr(limit)
-
-
 def _quoted(text: str) -> str:
     escaped = text.translate({ord(special): f"\\{special}" for special in '\\"$`'})
     return f'"{escaped}"'
 
-
-_RUN = "seed", "status", "iterations", "seconds", "in oracles", "command"
 
 MANY = 1000
 """Of more runs the command of each first seed is shown: those of the others differ in the seed."""
@@ -240,22 +231,20 @@ def runs(results: Results) -> Table:
         "that was spent inside oracles."
     )
     rows: list[Row] = []
-    many = sum(1 for _ in results.runs) > MANY
+    many = len(results.runs) > MANY
     for panel, group in results.rows():
         each = (pair for one in group.each for pair in zip(one.plans, one.runs, strict=True))
         for place, (plan, run) in enumerate(each):
             share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
-            again = (
-                f"the same, seed {run.seed}"
-                if many and place % len(group.runs)
-                else Command(command(plan))
-            )
+            named = not many or place % len(group.runs) == 0
+            again = Command(command(plan)) if named else f"the same, seed {run.seed}"
             known = run.seed, run.status, run.iterations, run.seconds, share, again
             rows.append(Row(panel.title, group.label, known))
+    head = "seed", "status", "iterations", "seconds", "in oracles", "command"
     return Table(
         f"{results.study.title}: every run",
         " ".join([note, *not_met(results)]),
-        (results.head, "algorithm", *_RUN),
+        (results.head, "algorithm", *head),
         rows,
     )
 

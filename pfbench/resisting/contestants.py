@@ -151,18 +151,15 @@ def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
     InputError
         If it cannot be made.
     """
-    return _fixed(_again(selector), fixed_seed)
-
-
-def _again(selector: str) -> Algorithm:
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
-        return _made(parsed)
+        return _fixed(_made(parsed), fixed_seed)
     method = named("algorithm", parsed.name, ALGORITHMS)
     try:
-        return method(**parsed.parameters)
+        made = method(**parsed.parameters)
     except TypeError as error:
         raise InputError(f"{parsed.name} cannot be made: {error}.") from error
+    return _fixed(made, fixed_seed)
 
 
 def every_contestant() -> list[str]:

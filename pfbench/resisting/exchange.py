@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Refused
 
 INSIDE = 1e-12
@@ -46,8 +46,8 @@ class Basis:
 
     def add(self, outside: Floats) -> int:
         """Add the direction of a vector; return the number of its row."""
-        _, outside = self.split(outside / float(np.linalg.norm(outside)))
-        self._rows[self.size, : outside.size] = outside / float(np.linalg.norm(outside))
+        _, outside = self.split(outside / norm(outside))
+        self._rows[self.size, : outside.size] = outside / norm(outside)
         self.size += 1
         return self.size - 1
 
@@ -92,8 +92,8 @@ class Exchange:
     def point(self, x: Floats) -> Floats:
         """Take note of a point; return its coordinates in the basis, which then spans it."""
         coordinates, outside = self.basis.split(x)
-        size = float(np.linalg.norm(outside))
-        if size <= INSIDE * float(np.linalg.norm(x)):
+        size = norm(outside)
+        if size <= INSIDE * norm(x):
             return coordinates
         self._need_room()
         self.basis.add(outside)
@@ -101,15 +101,15 @@ class Exchange:
 
     def gradient(self, g: Floats) -> None:
         """Take note of the size of a gradient that was answered."""
-        self.largest = max(self.largest, float(np.linalg.norm(g)))
+        self.largest = max(self.largest, norm(g))
 
     def vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
         """Take note of u = LO(g); return its coordinates, and the norm of what they leave out."""
         coordinates, outside = self.basis.split(u)
-        stray, length = float(np.linalg.norm(outside)), float(np.linalg.norm(u))
+        stray, length = norm(outside), norm(u)
         if stray <= INSIDE * length:
             return coordinates, stray
-        input_stray = stray / length * float(np.linalg.norm(g))
+        input_stray = stray / length * norm(g)
         if 0.0 < input_stray <= ROUNDING * self.largest:
             return coordinates, stray
         self._need_room()
@@ -147,5 +147,5 @@ def gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
     That follows from |x|^2, y = V'x and h, the slopes.
     """
     product = float(y @ slopes)
-    norm = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))
-    return 0.2 * square + product + radius * norm
+    length = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))
+    return 0.2 * square + product + radius * length

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.checks import integer
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Diverged, InputError
@@ -121,11 +121,6 @@ class ResistingOracle(Answering):
         Draws the directions.
     record
         Whether to keep a transcript.
-
-    Attributes
-    ----------
-    queries
-        Gradient queries at new points so far.
     """
 
     def __init__(self, problem: ZeroChain, rng: np.random.Generator, *, record: bool) -> None:
@@ -135,22 +130,16 @@ class ResistingOracle(Answering):
         self._height = problem.L * self.mu**2 / chain_smoothness()
         self._exchange = Exchange(self.T, self.d)
         self._recorder = Recorder(self.d, 3 * self.T + 2) if record else None
-        self._seen: set[bytes] = set()
         self._hash = hashlib.sha256()
         self._coordinates: dict[bytes, Floats] = {}
         self._query: tuple[Floats, Floats] | None = None
         self._vertex: tuple[Floats, Floats, float] | None = None
-        self.queries = 0
 
     # --- the oracles --------------------------------------------------------------------------
 
     def _gradient(self, x: Floats) -> Floats:
         """Return the gradient at x; a new direction is drawn if it needs one."""
         x = self._vector(x)
-        key = fingerprint(x)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.queries += 1
         y, slopes, exchange = self._meet(x), np.empty(self.T), self._exchange
         chain.gradient(y, slopes)
         if exchange.drawn < self.T and slopes[exchange.drawn] != 0.0:
@@ -256,8 +245,8 @@ class ResistingOracle(Answering):
         if square == 0.0:
             return None
         w = float((x - q) @ along) / square
-        error = float(np.linalg.norm(x - ((1.0 - w) * q + w * u)))
-        return w if error + abs(w) * stray <= INSIDE * float(np.linalg.norm(x)) else None
+        error = norm(x - ((1.0 - w) * q + w * u))
+        return w if error + abs(w) * stray <= INSIDE * norm(x) else None
 
     def _vector(self, x: Any) -> Floats:
         if not isinstance(x, np.ndarray) or x.shape != (self.d,) or x.dtype != np.float64:

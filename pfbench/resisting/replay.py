@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
@@ -31,8 +31,8 @@ GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 def relative(found: Floats, recorded: Floats) -> float:
     """Return |found - recorded| over the larger of the two norms; 0 if both are 0."""
-    scale = max(float(np.linalg.norm(found)), float(np.linalg.norm(recorded)))
-    return float(np.linalg.norm(found - recorded)) / scale if scale > 0.0 else 0.0
+    scale = max(norm(found), norm(recorded))
+    return norm(found - recorded) / scale if scale > 0.0 else 0.0
 
 
 # --- (i), and the gaps ----------------------------------------------------------------------------
@@ -103,8 +103,8 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> Answers:
         chain.gradient(y, slopes)
         passed.append(Passed(height * gap(square, y, slopes, R / mu), outputs, len(seen)))
         if event.kind == GRADIENT:
-            parts = height / mu * (0.2 * math.sqrt(square) + float(np.linalg.norm(slopes)))
-            error = float(np.linalg.norm(fixed.gradient(x) - transcript.rows[event.answer]))
+            parts = height / mu * (0.2 * math.sqrt(square) + norm(slopes))
+            error = norm(fixed.gradient(x) - transcript.rows[event.answer])
             worst = max(worst, error / parts)
             seen.add(fingerprint(x))
         elif event.kind == VALUE:
@@ -195,14 +195,14 @@ class Recorded(Answering):
         """
         self.count(lo=1)
         u: Floats = self._transcript.rows[self._next(LO).answer]
-        R, length = self.set.radius, float(np.linalg.norm(g))
+        R, length = self.set.radius, norm(g)
         scale = max(length, self._exchange.largest)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
-        self._accept(max(abs(excess), float(np.linalg.norm(u)) / R - 1.0))
+        self._accept(max(abs(excess), norm(u) / R - 1.0))
         coordinates, _ = self._exchange.vertex(g, u)
         # What of u lies outside the span of all that was exchanged is rounding: it is left out.
         _, outside = self._outputs.split(coordinates)
-        if float(np.linalg.norm(outside)) > 1e-13 * self.set.radius:
+        if norm(outside) > 1e-13 * self.set.radius:
             self._outputs.add(outside)
         return u.copy()
 
@@ -257,10 +257,10 @@ class Recorded(Answering):
         if self.counts().lo >= self.T:
             return
         coordinates = self._exchange.point(x)
-        norm = float(np.linalg.norm(x))
-        if norm > 0.0:
+        length = norm(x)
+        if length > 0.0:
             _, outside = self._outputs.split(coordinates)
-            self.distance = max(self.distance, float(np.linalg.norm(outside)) / norm)
+            self.distance = max(self.distance, norm(outside) / length)
 
 
 def check_queries(

@@ -1,9 +1,8 @@
 """Several certificates, or runs of the family: made by an engine, certificates kept in a store."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
@@ -118,7 +117,7 @@ def question(
         | fixed,
         frozenset({certificate.__name__, type(algorithm).__module__, *named}),
         Task(_outcome, (one.label, T, d, iterations, seed, one.fixed_seed)),
-        row=_row,
+        row=lambda outcome: outcome.certificate.as_json(),
         again=again,
         needs=certificate.NEEDED,
     )
@@ -128,10 +127,6 @@ def _outcome(
     label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
 ) -> Outcome:
     return certify(contestant(label, frame(T, d), iterations, fixed_seed), T, d=d, seed=seed)
-
-
-def _row(outcome: Outcome) -> Mapping[str, Any]:
-    return outcome.certificate.as_json()
 
 
 def family(

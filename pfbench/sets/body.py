@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, read_only
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared
-from pfbench.base.protocols import FeasibleSet
 
 
 def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
@@ -80,22 +79,6 @@ def _described(value: Any) -> str:
     little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
     digest = hashlib.sha256(repr(value.shape).encode() + little.tobytes()).hexdigest()
     return f"<{value.dtype} {value.shape} sha256:{digest[:16]}>"
-
-
-class AnySet(FeasibleSet, Protocol):
-    """A feasible set that knows the shape of its points, as every set of pfbench does."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of a point."""
-
-    @property
-    def diameter_is_exact(self) -> bool:
-        """Whether the diameter is the exact one, or an upper bound."""
-
-    @property
-    def largest_norm(self) -> float:
-        """The largest Euclidean norm of a point, or an upper bound."""
 
 
 class Body(Described, ABC):

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import named
 from pfbench.base.parameters import check_complete, check_known
 from pfbench.base.user_code import blamed, load
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import Birkhoff
-from pfbench.sets.body import AnySet, Body
+from pfbench.sets.body import Body
 from pfbench.sets.box import Box, KSparse
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.groups import GroupLasso
@@ -80,7 +80,7 @@ def takes(entry: type[Body] | type[Penalty], shape: Shape) -> bool:
     return not entry.needs and fits.get(entry.points, False)
 
 
-def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
+def feasible_set(name: str, shape: Shape, **parameters: Any) -> Body:
     """Build a set by name for points of a shape.
 
     Parameters
@@ -98,16 +98,14 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
         If the name or a parameter is unknown, missing or out of range, if the points have another
         shape, or if the set needs a graph or a function.
     """
-    entry = _checked("set", set_class(name), name, SETS, shape, parameters)
-    with blamed(f"the set {name}") if ":" in name else nullcontext():
-        return entry.of_shape(shape, **parameters)
+    found: Body = _built("set", name, set_class(name), SETS, shape, parameters)
+    return found
 
 
 def penalty(name: str, shape: Shape, **parameters: Any) -> Penalty:
     """Build a penalty by name for points of a shape; see `feasible_set`."""
-    entry = _checked("penalty", penalty_class(name), name, PENALTIES, shape, parameters)
-    with blamed(f"the penalty {name}") if ":" in name else nullcontext():
-        return entry.of_shape(shape, **parameters)
+    found: Penalty = _built("penalty", name, penalty_class(name), PENALTIES, shape, parameters)
+    return found
 
 
 def set_class(name: str) -> type[Body]:
@@ -118,20 +116,17 @@ def set_class(name: str) -> type[Body]:
     InputError
         If the name is unknown, or what it names is no set.
     """
-    return _own("set", name) if ":" in name else _known("set", name, SETS)
+    return _own("set", name, Body) if ":" in name else named("set", name, SETS)
 
 
 def penalty_class(name: str) -> type[Penalty]:
     """Return the class of a penalty by its name; see `set_class`."""
-    return _own("penalty", name) if ":" in name else _known("penalty", name, PENALTIES)
+    return _own("penalty", name, Penalty) if ":" in name else named("penalty", name, PENALTIES)
 
 
-_BASES: Mapping[str, type] = MappingProxyType({"set": Body, "penalty": Penalty})
-
-
-def _own(kind: str, name: str) -> Any:
+def _own(kind: str, name: str, base: type) -> Any:
     """Load the class of somebody's own set or penalty; refuse what is none."""
-    found, base = load(name), _BASES[kind]
+    found = load(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(found, type) or not issubclass(found, base):
         raise InputError(f"{name} is no {kind}: it must be a class that derives from {home}.")
@@ -144,21 +139,15 @@ def _own(kind: str, name: str) -> Any:
     return found
 
 
-def _known(kind: str, name: str, entries: Mapping[str, Entry]) -> Entry:
-    if name not in entries:
-        raise unknown(kind, name, entries)
-    return entries[name]
-
-
-def _checked(
+def _built(
     kind: str,
-    entry: Entry,
     name: str,
+    entry: Entry,
     entries: Mapping[str, Entry],
     shape: Shape,
     given: Mapping[str, Any],
-) -> Entry:
-    """Return the class of this name, if it can be built for the shape from the parameters."""
+) -> Any:
+    """Return the set or penalty of a class, if that can be built for the shape from these."""
     if entry.needs:
         raise InputError(f"the {kind} {name} is built in Python only, as it needs {entry.needs}.")
     if not takes(entry, shape):
@@ -169,4 +158,5 @@ def _checked(
         )
     check_known(f"the {kind} {name}", given, entry.parameters())
     check_complete(f"the {kind} {name}", given, entry.parameters())
-    return entry
+    with blamed(f"the {kind} {name}") if ":" in name else nullcontext():
+        return entry.of_shape(shape, **given)

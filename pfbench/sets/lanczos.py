@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -34,6 +35,9 @@ from pfbench.points.operators import Operator, SparseOperator
 
 RANDOM_PART = 0.3
 """Size of the random part added to a warm start (relative to the unit start vector)."""
+
+SMALL_PART = 0.1
+"""The same where a share of the gap may be missed: with it fewer steps do."""
 
 _ROOM = 24
 """Steps for which there is room at first."""
@@ -62,6 +66,23 @@ class Triple:
     steps: int
 
 
+class Share(NamedTuple):
+    """A residual that is small enough: ``share * (sigma + beside + weight * <G, x>)``.
+
+    Attributes
+    ----------
+    share, beside, weight
+        Numbers.
+    x
+        Entries where a sparse G has them, shape (n,); empty: there is no third term.
+    """
+
+    share: float
+    beside: float = 0.0
+    weight: float = 0.0
+    x: Floats = np.empty(0)
+
+
 def leading_triple(
     operator: Operator,
     rng: np.random.Generator,
@@ -71,7 +92,7 @@ def leading_triple(
     warm: Floats | None = None,
     most_steps: int = 300,
     vectors: bool = True,
-    within: tuple[float, float] = (0.0, 0.0),
+    within: Share | None = None,
 ) -> Triple:
     """Compute the leading singular triple of an M x N matrix.
 
@@ -93,8 +114,9 @@ def leading_triple(
     vectors
         Whether u and v are wanted: without them 8 M bytes a step are not needed.
     within
-        Without `failure`: a share and a number; a residual of ``share * (sigma + number)`` is small
-        enough, too (but where squares of the matrix overflow or underflow).
+        Without `failure`: what residual is small enough, too (but where squares of the matrix
+        overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be larger
+        than what the residual was of.
 
     Raises
     ------
@@ -102,8 +124,8 @@ def leading_triple(
         If the matrix has NaN or infinite entries.
     """
     M, N = operator.shape
-    noise = rng.standard_normal(N) / math.sqrt(N)
-    start = noise if warm is None else warm + RANDOM_PART * noise
+    shared = failure is None and within is not None
+    start = _start(rng, N, warm, shared)
     length = norm(start)
     start /= length
     # |gamma| is at least this, except with probability `failure` (Anderson's inequality).
@@ -114,7 +136,7 @@ def leading_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    goal = Goal(tolerance, failure is not None, target, *within)
+    goal = Goal(tolerance, failure is not None, target, *(within or Share(0.0)))
     room = min(most_steps, _ROOM)
     basis = _basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
@@ -138,12 +160,28 @@ def leading_triple(
             return _rescaled(operator, again, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
-        leading_pair(basis, steps, u, v)
+        leading_pair(basis, steps, theta, shared, u, v)
+        if shared:
+            theta += (float(basis.b[steps - 1]) * float(basis.q[steps - 1])) ** 2 / theta
     upper = math.inf
     if failure is not None:
         root = polynomial_root(basis.a, basis.b, steps, theta, target)
         upper = math.sqrt(root) * (1.0 + 1e-14)
     return Triple(u, v, math.sqrt(theta), upper, steps)
+
+
+def _start(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
+    """Return what to start with: a normal vector, or a warm one with a random part."""
+    if warm is None:
+        return rng.standard_normal(N) / math.sqrt(N)
+    if not shared:
+        return warm + RANDOM_PART * (rng.standard_normal(N) / math.sqrt(N))
+    # No bound is derived from its law: a uniform vector takes a quarter of the time.
+    start = rng.random(N)
+    start -= 0.5
+    start *= SMALL_PART * math.sqrt(12.0 / N)
+    start += warm
+    return start
 
 
 def _extended(
@@ -173,9 +211,10 @@ def _extended(
 def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Basis:
     """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
-    basis = Basis(np.empty((room + 1, N)), np.empty((left, M)), *np.zeros((5, most_steps)))
-    basis.left[0] = 0.0
-    return basis
+    right, before = np.empty((room + 1, N)), np.empty((left, M))
+    before[0] = 0.0
+    alphas, betas, a, b, q = np.zeros((5, most_steps))
+    return Basis(right, before, alphas, betas, a, b, q, np.zeros(1))
 
 
 def _taller(array: Floats, rows: int) -> Floats:

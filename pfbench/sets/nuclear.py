@@ -12,7 +12,7 @@ from pfbench.base.errors import Diverged, Refused
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.atoms import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import Share, leading_triple
 from pfbench.sets.matrices import MatrixBall
 from pfbench.sets.norms import NormBall
 from pfbench.sets.partial_svd import triplets_above
@@ -164,31 +164,22 @@ class NuclearMinimiser:
     """
 
     def __init__(self, ball: NuclearBall, rng: np.random.Generator, tolerance: float) -> None:
-        self._ball = ball
+        self.radius = ball.radius
         self._rng = rng
         self._tolerance = real("tolerance", tolerance, above=0.0, most=1.0)
         self._warm: Floats | None = None
 
-    def lo(self, g: Any, share: float = 0.0, inner: float = 0.0) -> RankOne:
+    def lo(self, g: Any, within: Share | None = None) -> RankOne:
         """Return a vertex v that (nearly) minimises <g, v> over the ball.
 
-        Parameters
-        ----------
-        share, inner
-            Its gap at x, <g, x - v>, may be too small by so large a part of it, where `tolerance`
-            asks for more; `inner` is <g, x>. With a residual r, sigma^2 is within r sigma of an
-            eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
+        `within` says what residual is small enough where `tolerance` asks for more.
         """
-        operator, radius = as_operator(g), self._ball.radius
+        operator = as_operator(g)
         triple = leading_triple(
-            operator,
-            self._rng,
-            tolerance=self._tolerance,
-            warm=self._warm,
-            within=(2.0 * share, inner / radius),
+            operator, self._rng, tolerance=self._tolerance, warm=self._warm, within=within
         )
         self._warm = triple.v
-        return RankOne(triple.u, triple.v, -radius, _pattern(operator))
+        return RankOne(triple.u, triple.v, -self.radius, _pattern(operator))
 
 
 def as_operator(g: Any) -> Operator:

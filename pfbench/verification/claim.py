@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.verification.dossier import Dossier
-from pfbench.verification.edited import Edited
 from pfbench.verification.instances import instance
-from pfbench.verification.subject import Subject
+from pfbench.verification.subject import Edited, Subject
 from pfbench.verification.units import Formula, Unit
 
 if TYPE_CHECKING:

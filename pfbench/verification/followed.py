@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.state import Point, State
-from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.instruments.witness import Witness
 from pfbench.verification.subject import Raised, Untestable
 
 MOST_ASKED = 200_000
@@ -105,39 +105,30 @@ def is_multiple(g: Floats, of: Any) -> bool:
     return bool(np.linalg.norm(g / one - of / other) <= 1e-9)
 
 
-class Recorder(Changed):
-    """A backend that notes what reaches `lo` and passes everything on.
+class Recorder(Witness):
+    """A witness that keeps what reaches `lo` in a step.
 
-    Inner loops ask `lo` or `value`: one that does not end is stopped.
+    Inner loops ask `lo` or `value`: one that does not end is stopped, by `Raised`.
     """
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
         self.begin()
-        if hasattr(backend, "value"):
-            self.value = self._value
 
     def begin(self) -> None:
         """Begin a step, of which nothing is noted yet."""
         self.minimised: list[Any] = []
         self._values = 0
 
-    def lo(self, g: Any) -> Point:
-        """Note a copy of g and return the backend's vertex.
-
-        Raises
-        ------
-        Raised
-            If the step asks too many.
-        """
-        self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
-        _check_end(len(self.minimised), "linear minimisations")
-        return self._right.lo(g)
-
-    def _value(self, x: Point) -> float:
-        self._values += 1
-        _check_end(self._values, "values")
-        return float(self._right.value(x))
+    def _note(self, verb: str, *arguments: Any) -> None:
+        super()._note(verb, *arguments)
+        if verb == "lo":
+            (g,) = arguments
+            self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
+            _check_end(len(self.minimised), "linear minimisations")
+        elif verb == "value":
+            self._values += 1
+            _check_end(self._values, "values")
 
 
 def _check_end(asked: int, what: str) -> None:

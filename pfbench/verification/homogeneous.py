@@ -33,6 +33,7 @@ from pfbench.verification.units import (
     ONE,
     QUANTITIES,
     SQUARE,
+    Departure,
     Scaling,
     Unit,
     departure,
@@ -75,19 +76,21 @@ def of_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
     for form in ("printed", "right"):
         one = getattr(erratum, form)
         if one is not None:
-            off = one.departure()
-            found = str(off) if off else f"{one.name} ({said(one.unit)})"
+            found, kept = _told(one.name, one.departure(), one.unit)
             kind = f"erratum as {form.replace('right', 'corrected')}"
-            yield Homogeneity(name=erratum.name, kind=kind, homogeneous=not off, found=found)
+            yield Homogeneity(name=erratum.name, kind=kind, homogeneous=kept, found=found)
 
 
 # --- what a claim states --------------------------------------------------------------------------
 
 
+def _told(of: str, gone: Departure | None, unit: Unit) -> tuple[str, bool]:
+    """Return what was looked at, or how it departs from its unit; and whether it keeps that."""
+    return (str(gone), False) if gone else (f"{of} ({said(unit)})", True)
+
+
 def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
-    for one in claim.formulas:
-        off = one.departure()
-        yield (str(off), False) if off else (f"{one.name} ({said(one.unit)})", True)
+    return (_told(one.name, one.departure(), one.unit) for one in claim.formulas)
 
 
 def _stated_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
@@ -136,9 +139,7 @@ def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
         yield from ((one, False) for one in off.real + off.whole)
         for name, at, unit in _bounds(claim, case, problem):
             of = ", ".join(filter(None, (name, label)))
-            gone = departure(of, at, unit)
-            at_all = unit or unit_of(at)
-            yield (str(gone), False) if gone else (f"{of} ({said(at_all)})", True)
+            yield _told(of, departure(of, at, unit), unit or unit_of(at))
 
 
 def _bounds(

@@ -4,13 +4,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
+
+if TYPE_CHECKING:
+    from pfbench.problems.catalogue import Entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +103,10 @@ def redrawn(one: Instance, seed: int, name: str) -> Instance:
         made = one.build(*args, **parameters)
         return made.called(name, parameters) if hasattr(made, "called") else made
 
-    fixes = "seed" in one.parameters or (
-        "seed" in one.build.known if isinstance(one.build, Family) else False
-    )
-    return replace(
-        one, build=build, parameters={**one.parameters, **({"seed": seed} if fixes else {})}
-    )
+    knows_seed = isinstance(one.build, Family) and "seed" in one.build.known
+    has_seed = "seed" in one.parameters or knows_seed
+    parameters = {**one.parameters, **({"seed": seed} if has_seed else {})}
+    return replace(one, build=build, parameters=parameters)
 
 
 @dataclass(frozen=True)
@@ -121,18 +122,21 @@ class Family:
         return problem(self.name, **parameters)
 
     @property
-    def known(self) -> tuple[str, ...]:
-        """The parameters that it has."""
+    def entry(self) -> "Entry | None":
+        """What the catalogue has of it; None if it has nothing of that name."""
         from pfbench.problems.catalogue import PROBLEMS
 
-        return tuple(PROBLEMS[self.name].parameters()) if self.name in PROBLEMS else ()
+        return PROBLEMS.get(self.name)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The parameters that it has."""
+        return tuple(self.entry.parameters()) if self.entry else ()
 
     @property
     def about(self) -> str:
         """A line about it."""
-        from pfbench.problems.catalogue import PROBLEMS
-
-        return PROBLEMS[self.name].summary if self.name in PROBLEMS else ""
+        return self.entry.summary if self.entry else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +191,7 @@ def texts_of(build: Any) -> list[str]:
     """Return the parameters of what makes a problem that are texts, however they look."""
     if isinstance(build, Family):
         from pfbench.base.parameters import texts_of as declared_texts
-        from pfbench.problems.catalogue import PROBLEMS
 
-        known = PROBLEMS.get(build.name)
-        return list(declared_texts(known.parameters())) if known else []
+        return list(declared_texts(build.entry.parameters())) if build.entry else []
     every = inspect.signature(build).parameters.values()
     return [one.name for one in every if one.annotation in (str, "str")]

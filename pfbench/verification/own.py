@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -129,16 +128,13 @@ def _names(module: ModuleType) -> list[str]:
 def _gathered(values: Iterable[Any]) -> Paper:
     """Return what is stated among some values, each once, in their order."""
     found: dict[int, Any] = {}
-    titles = []
+    first: Paper | None = None
     for one in _flat(values):
+        parts: Iterable[Any] = (one,)
         if isinstance(one, Paper):
-            titles.append(one)
-            parts: Iterable[Any] = (*one.claims, *one.mutants, *one.errata)
-        else:
-            parts = (one,)
+            first, parts = first or one, (*one.claims, *one.mutants, *one.errata)
         found |= {id(part): part for part in parts}
     every = list(found.values())
-    first = titles[0] if titles else None
     return Paper(
         key=first.key if first else "",
         title=first.title if first else "",
@@ -174,7 +170,10 @@ def _at_home(home: str, wanted: Paper, every: Paper) -> Paper:
     _check_names("mutants", home, every.mutants)
     _check_names("errata", home, every.errata)
     claims = {id(one): replace(one, home=place) for one in wanted.claims}
-    moved = partial(_moved, claims)
+
+    def moved(expected: Sequence[Claim]) -> tuple[Claim, ...]:
+        return tuple(claims[id(one)] for one in expected if id(one) in claims)
+
     return replace(
         wanted,
         title=wanted.title or every.title or f"Claims of {Path(home).name}",
@@ -190,10 +189,6 @@ def _at_home(home: str, wanted: Paper, every: Paper) -> Paper:
             if id(one.claim) in claims or (one.claim is None and one in wanted.errata)
         ),
     )
-
-
-def _moved(claims: dict[int, Claim], expected: Sequence[Claim]) -> tuple[Claim, ...]:
-    return tuple(claims[id(one)] for one in expected if id(one) in claims)
 
 
 def _check_names(what: str, home: str, stated: Sequence[Claim | Mutant | Erratum]) -> None:

@@ -61,6 +61,9 @@ PARAMETERS: Mapping[str, Shared] = MappingProxyType(
     }
 )
 
+WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
+"""Those that are whole numbers, and say how long a run is."""
+
 UNITS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
     {name: one.units for name, one in PARAMETERS.items()}
 )

@@ -81,11 +81,6 @@ class Homogeneity:
     accuracy: Unit | None = None
 
     @property
-    def explained(self) -> bool:
-        """Whether a reason is given where, and only where, it does not keep its units."""
-        return (self.homogeneous is False) == bool(self.normalised)
-
-    @property
     def sentence(self) -> str:
         """All of it in a line."""
         words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]
@@ -98,7 +93,7 @@ class Homogeneity:
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
-def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneity | None:
+def of_schedule(method: Any) -> Homogeneity | None:
     """Return whether the schedule of a method keeps its units; None if it has none.
 
     Whole numbers must stay, and each real parameter scale by one power. An accuracy whose unit its
@@ -108,10 +103,10 @@ def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneit
         return None
     told = partial(Homogeneity, name=getattr(method, "name", "it"), kind="schedule")
     reason = getattr(method, "normalised", "")
-    known = accuracy_unit(method, every[-1])
+    known = accuracy_unit(method, USUAL[-1])
     first: Departures | None = None
     for unit in [known] if known else ACCURACIES:
-        found = _of_schedule(method, unit, every)
+        found = _of_schedule(method, unit)
         if found is None:
             return told(
                 homogeneous=None, found="it is refused for usual constants, or tells no parameters"
@@ -185,10 +180,10 @@ def parameters_off(made: Parameters) -> Departures:
     return found
 
 
-def _of_schedule(method: Any, unit: Unit, every: tuple[Constants, ...]) -> Departures | None:
+def _of_schedule(method: Any, unit: Unit) -> Departures | None:
     """Return in what a schedule does not keep its units; None if it is never granted."""
     every_one: list[Departures] = []
-    for form, constants, epsilon in itertools.product(("theory", "practical"), every, _EPSILONS):
+    for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         made = partial(made_for, method, form, epsilon, unit, constants)
         try:
             if not made(ONE):

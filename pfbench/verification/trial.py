@@ -242,8 +242,7 @@ class Trial:
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
-        witness = Witness(self.subject.answering(problem).open(np.random.default_rng(seed)))
-        recorder = Recorder(witness)
+        recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
         ledger = Ledger()
         form = form_of(problem.start(), problem.name)
         ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
@@ -256,7 +255,7 @@ class Trial:
                 try:
                     state = next(states)
                 except StopIteration:
-                    _check_counts(ledger.spent, witness)
+                    _check_counts(ledger.spent, recorder)
                     return
                 except (Unscripted, Broken):
                     raise
@@ -269,13 +268,13 @@ class Trial:
                     raise Raised(f"it yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
                     raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
-                _check_counts(ledger.spent, witness)
+                _check_counts(ledger.spent, recorder)
                 _check_point(problem, state.x)
                 step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
                 made, before = made + 1, step.minimised
                 yield step
         finally:
-            self.seen.add(problem, made, witness)
+            self.seen.add(problem, made, recorder)
 
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None

@@ -77,11 +77,10 @@ class Scaling:
 
     def constants(self, known: Constants) -> Constants:
         """Return the constants of lambda f(x/mu)."""
-        units = {name: unit for name, unit in CONSTANTS.items() if hasattr(known, name)}
         changed = {
             name: getattr(known, name) * self.of(unit)
-            for name, unit in units.items()
-            if name not in ("n", "L")
+            for name, unit in CONSTANTS.items()
+            if name not in ("n", "L") and hasattr(known, name)
         }
         return replace(known, **changed)
 

@@ -19,7 +19,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
-from pfbench.claims.methods.stating import CONSTANTS
+from pfbench.claims.methods.schedules import CONSTANTS
 
 # --- the sources, written again -------------------------------------------------------------------
 

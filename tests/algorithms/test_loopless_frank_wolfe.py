@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
-from pfbench.claims.methods.stating import CONSTANTS
+from pfbench.claims.methods.schedules import CONSTANTS
 from pfbench.oracles import Ledger, Oracles
 
 

@@ -22,14 +22,14 @@ def test_a_budget_reads_what_a_user_writes(limits):
     text = ", ".join(f"{name} = {limit}" for name, limit in limits.items())
     budget = Budget.parse(text)
     assert budget == Budget(**limits)
-    assert budget.limited
+    assert budget.limits
     assert all(getattr(budget, name) == limits.get(name, math.inf) for name in COUNTED)
 
 
 def test_a_budget_may_be_written_as_a_float_or_be_infinite():
     assert Budget.parse("sfo=1e6,lo=inf") == Budget(sfo=1e6)
-    assert not Budget.parse("lo=inf").limited
-    assert not Budget().limited
+    assert not Budget.parse("lo=inf").limits
+    assert not Budget().limits
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM, Price, band, ert, runtimes
-from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.reporting.statistics.curves import QUARTILES_FROM, band
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import ert, runtimes
+from pfbench.runs.loop.run import HOLDS, STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 
 pytestmark = pytest.mark.browser

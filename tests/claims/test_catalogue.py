@@ -29,9 +29,9 @@ from pfbench.claims.catalogue import (
 from pfbench.runs.storage.keys import is_ours, reachable
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
-from pfbench.verification.edited import Edited
 from pfbench.verification.identity import identity
 from pfbench.verification.outcomes import Verification
+from pfbench.verification.subject import Edited
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."

@@ -96,6 +96,23 @@ def test_normal_step_is_two_products(pattern, cuts):
     assert_allclose(square, expected @ expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("cuts", [(), (2,), (1, 1, 3)], ids=["one", "two", "an empty chunk"])
+def test_a_first_step_is_two_products_and_the_inner_product_of_entries(pattern, cuts):
+    rng = np.random.default_rng(4)
+    M, N = pattern.shape
+    g, x, v = (rng.standard_normal(size) for size in (pattern.n, pattern.n, N))
+    G, u, y = as_matrix(pattern, g), np.empty(M), np.zeros(N)
+    arguments = (pattern.rows, g, x, v, u, y)
+    if cuts:
+        square, inner = observed.first_parallel(in_chunks(pattern, *cuts).bounds, *arguments)
+    else:
+        square, inner = observed.first_rows(0, M, *arguments)
+    assert_allclose(u, G @ v, rtol=1e-13, atol=1e-14)
+    assert_allclose(y, G.T @ (G @ v), rtol=1e-13, atol=1e-14)
+    assert_allclose(square, u @ u, rtol=1e-13)
+    assert_allclose(inner, g @ x, rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.parametrize("cuts", [(2,), (1, 1, 3), (1, 2, 3, 4)])
 def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
     rng = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.points import inner, tilt
 from pfbench.problems.by_gap import ByGap
-from pfbench.sets import nuclear
+from pfbench.sets import lanczos, nuclear
 
 
 def problem(**given):
@@ -20,20 +20,34 @@ def problem(**given):
 def followed(recovery, backend, iterations=40):
     """Follow open-loop Frank-Wolfe, and return what it found as columns.
 
-    They are the weights, the gaps along v and along a minimiser, residuals times the radius, and
-    by how much sigma^2 is off an eigenvalue of g'g: all by a dense decomposition.
+    They are the weights, the gaps along v and along a minimiser, and of the pair at which it stops
+    the residuals times the radius, and by how much sigma^2 is off an eigenvalue of g'g: all by a
+    dense decomposition.
     """
     x, R, found = recovery.start(), recovery.radius, []
     for t in range(iterations):
         g = backend.gradient(x)
-        v = backend.lo(g)
+        v, before = vertex_and_before(backend, g)
         G, w = recovery.operator(g).dense(), 2.0 / (t + 2.0)
-        s, sigma = np.linalg.svd(G, compute_uv=False), float(v.u @ G @ v.v)
-        r = float(np.linalg.norm(G.T @ v.u - sigma * v.v))
+        s, sigma = np.linalg.svd(G, compute_uv=False), float(v.u @ G @ before)
+        r = float(np.linalg.norm(G.T @ v.u - sigma * before))
         off = np.abs(s**2 - sigma**2).min() / sigma
         found.append((w, inner(g, x) - inner(g, v), inner(g, x) + R * s[0], R * r, R * off))
         x = pf.combine(x, v, w)
     return np.array(found).T
+
+
+def vertex_and_before(backend, g):
+    """Return the vertex of a linear minimisation, and the right vector at which it stopped."""
+    pair, stopped_at = lanczos.leading_pair, []
+
+    def watched(basis, steps, theta, ahead, u, v):
+        stopped_at.append(np.empty_like(v))
+        pair(basis, steps, theta, False, u, stopped_at[0])
+        pair(basis, steps, theta, ahead, u, v)
+
+    with patch.object(lanczos, "leading_pair", watched):
+        return backend.lo(g), stopped_at[0]
 
 
 @pytest.mark.parametrize("share", [0.03, 0.125])
@@ -76,6 +90,20 @@ def steps_of(recovery, run):
 def test_a_share_saves_steps():
     exact, shared = (steps_of(problem(gap_share=share), followed) for share in (0.0, 0.125))
     assert sum(shared) < 0.6 * sum(exact)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.125])
+def test_with_a_share_the_right_vector_is_half_a_step_ahead(share):
+    recovery = problem(gap_share=share)
+    x, backend = recovery.start(), recovery.open(np.random.default_rng(3))
+    for t in range(12):
+        g = backend.gradient(x)
+        v, before = vertex_and_before(backend, g)
+        ahead = recovery.operator(g).dense().T @ v.u
+        along = [float(each @ ahead) for each in (v.v, before)]
+        assert along[0] == pytest.approx(np.linalg.norm(ahead), rel=1e-13) or not share
+        assert along[0] >= along[1] if share else np.array_equal(v.v, before)
+        x = pf.combine(x, v, 2.0 / (t + 2.0))
 
 
 def test_where_no_point_is_known_the_tolerance_decides():

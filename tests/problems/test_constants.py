@@ -22,10 +22,8 @@ from scipy.optimize import minimize
 
 from pfbench.base.constants import MEANING
 from pfbench.problems import matrix_recovery
+from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST
 from pfbench.problems.linear_models import (
-    LOG_COSH,
-    LOGISTIC,
-    ROBUST,
     SUP_REGULARISER_THIRD,
     LeastSquares,
     LogCosh,

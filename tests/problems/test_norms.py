@@ -78,8 +78,6 @@ def test_beside_a_set_a_norm_adds_constants_alone():
     assert normed.digest != bare.digest
     assert normed.constants(y).D == bare.constants(x).D
     assert normed.constants(y).zeta == 1.0
-    # No matrix of nuclear norm rho is longer than rho e_1 e_1'.
-    assert normed.constants(y).rho2 == normed.constants(y).rho
     assert "set" in normed.lacks["norm"]
     method = pf.algorithm("frank-wolfe", step="open-loop", iterations=3)
     one, other = (pf.solve(p, method, measures="fw_gap") for p in (bare, normed))

@@ -36,7 +36,7 @@ from pfbench.reporting.figures.html import as_json
 from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.findings.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.latex import latex, latex_text
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import markdown, plain
 from pfbench.runs.planning.study import Named, Spec
 

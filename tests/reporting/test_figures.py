@@ -15,7 +15,7 @@ from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.figures.reached import factors, profiles, reached, shares
 from pfbench.reporting.figures.svg import COLUMN, PAGE, both, curves, svg
 from pfbench.reporting.report import collect
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.runs.planning.published import Unit
 from pfbench.runs.planning.study import Spec
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pfbench.reporting.statistics import Sample, told
+from pfbench.reporting.statistics.significance import Sample, told
 
 SEEDS, OTHERS, TIMES = 10, 45, 200
 

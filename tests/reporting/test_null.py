@@ -5,7 +5,9 @@ import pytest
 from scipy.stats import binom
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.statistics import Price, Sample, runtimes, told
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.significance import Sample, told
 from pfbench.runs.engines.making import make
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun

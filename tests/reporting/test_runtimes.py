@@ -11,20 +11,13 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.statistics import (
-    Price,
-    Runtimes,
-    column,
-    common_limits,
-    ecdf,
-    ert,
-    ert_interval,
-    profile,
-    runtimes,
-    shortened,
-    with_suboptimality,
-)
-from pfbench.reporting.statistics.prices import PRODUCTS
+from pfbench.reporting.statistics.bootstrap import ert_interval
+from pfbench.reporting.statistics.curves import column
+from pfbench.reporting.statistics.distributions import ecdf, profile
+from pfbench.reporting.statistics.limits import common_limits, shortened
+from pfbench.reporting.statistics.prices import PRODUCTS, Price
+from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
+from pfbench.reporting.statistics.suboptimality import with_suboptimality
 from pfbench.runs.loop.stop import Stop
 
 SFO = Price.of("sfo")

@@ -9,16 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pfbench.reporting.statistics import (
+from pfbench.reporting.statistics.significance import (
     Sample,
     holm,
     leaders,
     middle,
     rank_test,
+    rank_tests,
     seeds_needed,
+    sign_test,
     told,
 )
-from pfbench.reporting.statistics.significance import rank_tests, sign_test
 
 INF = math.inf
 few = st.lists(st.integers(0, 4).map(float) | st.just(INF), min_size=1, max_size=5)

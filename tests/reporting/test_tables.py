@@ -14,7 +14,7 @@ from pfbench.reporting.findings import ranking, summary
 from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.latex import latex
 from pfbench.reporting.report import collect
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.words import SEPARATOR, significant, whole
 from pfbench.runs.loop.stop import Stop
 

@@ -7,7 +7,7 @@ from made_runs import descending, fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting.comparison import compare
 from pfbench.reporting.findings import tuning, versus
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import plain
 from pfbench.runs.planning.tune import Choice, Trial, Tune, Tuned
 

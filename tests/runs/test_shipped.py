@@ -12,7 +12,7 @@ from made_runs import TARGETS, descending, group, plan, results, run
 
 from pfbench.base.errors import InputError
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.runs import shipped
 from pfbench.runs.execute import Outcome
 from pfbench.runs.shipped import read_shipped, ship, thinned

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import Diverged
 from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
-from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.lanczos import Share, leading_triple
 
 N = 150
 
@@ -127,6 +127,21 @@ def test_it_takes_few_steps_and_a_warm_start_fewer():
     assert warm.steps < cold.steps < 25
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 40), (40, 5), (30, 30)])
+@pytest.mark.parametrize("most_steps", [1, 3, 300])
+def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps):
+    G = np.random.default_rng(0).standard_normal(shape)
+    given = {"tolerance": 1e-12, "most_steps": most_steps}
+    plain, shared = (
+        leading_triple(DenseOperator(G), np.random.default_rng(1), within=within, **given)
+        for within in (None, Share(1e-14))
+    )
+    assert plain.steps == shared.steps
+    assert_allclose(shared.u, plain.u, rtol=1e-14)
+    assert_allclose(shared.sigma * shared.v, G.T @ shared.u, atol=1e-13 * shared.sigma)
+    assert shared.sigma >= plain.sigma * (1.0 - 1e-15)
+
+
 @pytest.mark.parametrize("size", [1e300, 1e150, 1e-150, 1e-300, 5e-324])
 def test_the_scale_of_the_matrix_does_not_matter(size):
     G = np.array([[3.0, 1.0], [1.0, -2.0], [0.0, 1.0]])
@@ -170,6 +185,23 @@ def test_the_loop_over_sparse_entries_takes_the_same_steps(cuts, failure):
     assert dense.steps == sparse.steps > 24  # more than there is room for at first
     for name in ("sigma", "upper", "u", "v"):
         assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("cuts", [(), (9, 9, 17)], ids=["one chunk", "four chunks"])
+@pytest.mark.parametrize("small", [3e-2, 1e-6, 1e-11])  # the last takes more steps than have room
+def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
+    rng = np.random.default_rng(0)
+    pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
+    g, x = rng.standard_normal((2, pattern.n))
+    operator = SparseOperator(pattern, g)
+    asked = Share(small, 0.5, 0.25, x), Share(small, 0.5 + 0.25 * float(g @ x))
+    found, expected, half = (
+        leading_triple(operator, np.random.default_rng(1), tolerance=1e-15, within=within)
+        for within in (*asked, Share(small, 0.5))
+    )
+    assert found.steps == expected.steps != half.steps
+    for name in ("sigma", "u", "v"):
+        assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10, atol=1e-9)
 
 
 EXPONENTS = [300, 200, 101, 99, 80, 60, 40, 0, -40, -60, -80, -99, -101, -200, -300, -315]

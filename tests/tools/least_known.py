@@ -23,7 +23,7 @@ PROBLEMS = [
     for domain in ("set=none", "penalty=l1,weight=0.1")
 ]
 STARTS = 4
-"""So many of them are random."""
+"""So many of the five are random."""
 
 
 def starts(d: int) -> Iterator[np.ndarray]:
@@ -67,8 +67,8 @@ def objective(problem, x: np.ndarray) -> float:
     return float(problem.value(x)) + added
 
 
-def least(selector: str) -> tuple[str, float, str]:
-    """Return the hash of a problem, its least value that is found, and how."""
+def least(selector: str) -> tuple[str, tuple[float, str, int, float]]:
+    """Return the hash of a problem, and its line of the table."""
     of = Selector.parse(selector)
     problem = pf.problem(of.name, **of.parameters)
     search = smooth if problem.penalty is None else proximal
@@ -77,13 +77,11 @@ def least(selector: str) -> tuple[str, float, str]:
     best = ends[int(np.argmin(values))]
     same = sum(value <= min(values) + 1e-9 for value in values)
     method = "L-BFGS" if problem.penalty is None else "accelerated proximal gradients"
-    words = (
-        f"least of {len(ends)} runs of {method}, of which {same} end there; norm of the gradient "
-        f"mapping {mapping(problem, best):.1e}"
-    )
-    return problem.function, min(values), words
+    norm = float(f"{mapping(problem, best):.1e}")
+    return problem.function, (min(values), method, same, norm)
 
 
 if __name__ == "__main__":
     for one in PROBLEMS:
-        print(f"# {one}\n{least(one)}", flush=True)
+        function, found = least(one)
+        print(f"# {one}\n{function!r}: {found},", flush=True)

@@ -10,7 +10,7 @@ from pfbench.problems.linear_models import LeastSquares
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Mutant
-from pfbench.verification.edited import Edited
+from pfbench.verification.subject import Edited
 
 RESTS = Mutant.edited(
     ProxGD, ProximalMethod.run, "rests", "It makes no step.", {"g, self.step": "0.0 * g, self.step"}

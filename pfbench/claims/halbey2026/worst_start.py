@@ -172,18 +172,16 @@ CLAIMS = (WORST,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
+_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
+
 MUTANTS = (
-    Mutant.edited(
-        FrankWolfe,
-        FrankWolfe.run,
+    _loop(
         "worst-start-half-way",
         "Goes half the way of an exact line search.",
         {"self._line_search(ask, x, v, gap)": "self._line_search(ask, x, v, gap) / 2.0"},
         WORST,
     ),
-    Mutant.edited(
-        FrankWolfe,
-        FrankWolfe.run,
+    _loop(
         "worst-start-quarter-of-the-gradient",
         "Moves along the gradient by 1/4, whatever LO answers.",
         {"x, combine(x, v, gamma)": "x, x - 0.25 * gradient"},

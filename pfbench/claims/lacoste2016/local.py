@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.indefinite import DoubleWell
+from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
 _STEPS = 40

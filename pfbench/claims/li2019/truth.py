@@ -30,7 +30,7 @@ def statistical_error(
     return 8.0 * tau * (outside + size + compatibility * length) ** 2 / sigma_hat
 
 
-def beside_the_truth(d: int, support: int, share: float, pull: float = 1e-6) -> Quadratic:
+def beside_the_truth(d: int, support: int, share: float) -> Quadratic:
     """Return a problem over the l1 ball whose minimiser misses the sparse truth along a flat line.
 
     The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exact.
@@ -46,15 +46,13 @@ def beside_the_truth(d: int, support: int, share: float, pull: float = 1e-6) -> 
         s < d/8.
     share
         l1 norm of theta_hat - truth.
-    pull
-        Modulus of each entry of the slope at theta_hat.
     """
     hadamard = scipy.linalg.hadamard(d).astype(np.float64)
     w, seen = hadamard[-1] / d, hadamard[:-1] * math.sqrt((d - 1) / d)
     truth = np.where(np.arange(d) < support, -(1.0 - share) / support * np.sign(w), 0.0)
     begin = 0.5 * (truth + share * w) + 0.5 * np.eye(d)[d // 2]
-    sigma_hat = 1.0 - 8.0 * support / d
-    return Quadratic(L1Ball(d), seen, truth - share * w, pull * np.sign(w), begin, sigma_hat)
+    sigma_hat, slope = 1.0 - 8.0 * support / d, 1e-6 * np.sign(w)
+    return Quadratic(L1Ball(d), seen, truth - share * w, slope, begin, sigma_hat)
 
 
 def error_beside_the_truth(d: int, support: int, share: float) -> float:

@@ -1,6 +1,6 @@
 """Every method of the catalogue held to what its own source says of it, step by step.
 
-A file for each family, as `pfbench/algorithms/` has them; `stating.py` has what they share.
+A file for each family, as `pfbench/algorithms/` has them; `stating.py` makes their claims.
 """
 
 from pfbench.claims.methods import (

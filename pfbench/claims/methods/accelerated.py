@@ -10,29 +10,14 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.iterates import WANTED
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    ONE,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN,
-    SEVEN_ON_BALL,
-    SPACE,
-    TWO,
-    TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
-    with_reference,
-)
+from pfbench.claims.methods.estimates import each_step, own_output, with_reference
+from pfbench.claims.methods.iterates import COMPOSITE, SMOOTH, Kind
+from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed, beside, least, smoothness
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Setting, Told, Wanted, setting
-from pfbench.verification.laws.method import Chances, Outputs, Parameters, Referee
-
-Printed = dict[str, float | None]
+from pfbench.verification.laws.method import Outputs, Parameters, Referee
 
 
 def from_snapshot(problem: Waves, s: Parameters, x: Floats, snapshot: Floats) -> Formed:
@@ -43,14 +28,7 @@ def from_snapshot(problem: Waves, s: Parameters, x: Floats, snapshot: Floats) ->
 def in_epochs(s: Parameters, n: int, *, po: int) -> tuple[Counts, ...]:
     """Return SFO n ceil(T/m) + 2bT; po is what a step costs of them, one less with option 2."""
     maps = po - 1 if po and s.get("option") == 2 else po
-    return with_reference(s, n, at_snapshot=True, po=maps * s["iterations"])[:1]
-
-
-def final(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
-    """Return the law of the output: the snapshot that the run ends with."""
-    snapshot = places[-1].output
-    assert snapshot is not None
-    return [(1.0, snapshot)]
+    return each_step(s, n, of=partial(with_reference, at_snapshot=True), po=maps)[:1]
 
 
 # --- ASVRG ------------------------------------------------------------------------------------
@@ -140,16 +118,14 @@ def of_batches(s: Parameters, n: int, *, po: int) -> tuple[Counts, ...]:
 
 def of_rsag(asked: Wanted) -> Printed:
     """Return 6 L h0/N <= epsilon with b = n and beta = 1/(2L), the deterministic case."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
+    epsilon, c, L = asked.epsilon, asked.constants, smoothness(asked)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
 def of_prox_rsag(asked: Wanted) -> Printed:
     """Return the least N with `on_bounded_set` at most epsilon, b = n, beta = 1/(2L)."""
-    L = max(asked.constants.L_f, asked.constants.L_ms)
     N = least(partial(on_bounded_set, asked.constants), asked.epsilon)
-    return {"iterations": N, "step": 0.5 / L, "batch": asked.constants.n}
+    return {"iterations": N, "step": 0.5 / smoothness(asked), "batch": asked.constants.n}
 
 
 def on_bounded_set(c: Constants, N: float) -> float:
@@ -190,35 +166,33 @@ class Family:
     chosen: tuple[Parameters, ...]
     outputs: Outputs | None = None
 
-    def stated(self, name: str, source: str, smooth: bool) -> Method:
-        """Return what the source says of one of the two forms."""
-        problems = (SPACE,) if smooth else (BALL, PENALTY)
-        larger, pair = (SEVEN, TWO) if smooth else (SEVEN_ON_BALL, TWO_ON_BALL)
-        single = ONE if smooth else ONE_ON_BALL
+    def stated(self, name: str, source: str, kind: Kind) -> Method:
+        """Return what the source says of one of the two forms, `SMOOTH` or `COMPOSITE`."""
+        first = kind.followed[0]
         sizes = ((1, 2, 5), (2, 2, 3)) if self.periodic else ((2, 0, 2), (1, 0, 4))
         counted = zip(((3, 4, 10), (9, 3, 7), (7, 1, 3)), (*self.variants, {}), strict=True)
         return Method(
             name=name,
             source=source,
             referee=self.referee,
-            counts=partial(self.counts, po=0 if smooth else self.po),
+            counts=partial(self.counts, po=kind.po * self.po),
             enumerated=(
-                *(self._setting(problems[0], *size) for size in sizes),
-                self._setting(pair, 2, 2, 3),  # batch = n
+                *(self._setting(first, *size) for size in sizes),
+                self._setting(first.two, 2, 2, 3),  # batch = n
             ),
             followed=tuple(
                 self._setting(problem, S, 3, 8, **given)
-                for problem in problems
+                for problem in kind.followed
                 for S, given in zip((2, 1), self.variants, strict=True)
             ),
-            counted=tuple(self._setting(larger, *size, **given) for size, given in counted),
+            counted=tuple(self._setting(first.seven, *size, **given) for size, given in counted),
             chosen=(
                 *(
-                    self._setting(single, 1, 3, T, **given)
+                    self._setting(first.one, 1, 3, T, **given)
                     for T in (8, 21)
                     for given in self.chosen
                 ),
-                self._setting(pair, 1, 2, 4, **self.chosen[0]),
+                self._setting(first.two, 1, 2, 4, **self.chosen[0]),
             ),
             outputs=self.outputs,
         )
@@ -233,8 +207,8 @@ OPTIONS: tuple[Parameters, Parameters] = ({}, {"option": 2})
 MOMENTA: tuple[Parameters, Parameters] = ({}, {"momentum": "convex"})
 OUTPUTS = tuple({"output": output} for output in ("last", "uniform", "weighted"))
 
-ASVRG = Family(asvrg, in_epochs, 1, True, SMOOTHNESS, SMOOTHNESS, final)
-KATYUSHA = Family(katyusha, in_epochs, 2, True, OPTIONS, OPTIONS, final)
+ASVRG = Family(asvrg, in_epochs, 1, True, SMOOTHNESS, SMOOTHNESS, own_output)
+KATYUSHA = Family(katyusha, in_epochs, 2, True, OPTIONS, OPTIONS, own_output)
 RSAG = Family(rsag, of_batches, 2, False, MOMENTA, OUTPUTS)
 
 OF_ASVRG = "Shang, Jiao, Zhou, Cheng et al., ACML 2018, algorithm 2"
@@ -242,18 +216,18 @@ OF_KATYUSHA = "Allen-Zhu, JMLR 2018, Katyusha^ns"
 OF_RSAG = "Ghadimi & Lan, Math. Prog. 2016; qu2018 algorithm 3, theorem 1; wang2019 (3)"
 
 METHODS = (
-    ASVRG.stated("asvrg", OF_ASVRG, smooth=True),
-    ASVRG.stated("prox-asvrg", OF_ASVRG, smooth=False),
-    KATYUSHA.stated("katyusha-ns", OF_KATYUSHA, smooth=True),
-    KATYUSHA.stated("prox-katyusha-ns", OF_KATYUSHA, smooth=False),
+    ASVRG.stated("asvrg", OF_ASVRG, SMOOTH),
+    ASVRG.stated("prox-asvrg", OF_ASVRG, COMPOSITE),
+    KATYUSHA.stated("katyusha-ns", OF_KATYUSHA, SMOOTH),
+    KATYUSHA.stated("prox-katyusha-ns", OF_KATYUSHA, COMPOSITE),
     replace(
-        RSAG.stated("rsag", OF_RSAG, smooth=True),
+        RSAG.stated("rsag", OF_RSAG, SMOOTH),
         schedules=WANTED,
         schedule=of_rsag,
         whose="Ghadimi & Lan 2016, the deterministic case; b = n is of pfbench",
     ),
     replace(
-        RSAG.stated("prox-rsag", OF_RSAG, smooth=False),
+        RSAG.stated("prox-rsag", OF_RSAG, COMPOSITE),
         schedules=tuple(
             Wanted(epsilon, c)
             for c in CONSTANTS
@@ -265,4 +239,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

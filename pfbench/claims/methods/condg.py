@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pfbench.claims.methods.stating import CONSTANTS, SMALLEST
+from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST
 from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.laws import Formed, Place, Wanted
@@ -11,8 +11,6 @@ WANTED = (
     *(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
     *(Wanted(1000.0, c) for c in SMALLEST),
 )
-
-Printed = dict[str, float | None]
 
 
 def decided(

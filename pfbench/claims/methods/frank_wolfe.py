@@ -9,18 +9,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    SMALLEST,
-    claims_of,
-    few,
-    sized,
-)
+from pfbench.claims.methods.estimates import searched
+from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed
+from pfbench.claims.methods.settings import BALL, OCTAHEDRON, few, sized, with_outputs
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
@@ -32,6 +24,9 @@ _ROUNDED = 1e-14
 
 _NEAR = 1e-4
 """How near a step of backtracking must come, in parts of it."""
+
+_DECAYED = 0.12
+"""The same where rounding leaves of M no more than that it is between 0.9 M and M."""
 
 _SLACK = 1e-12
 """Relative error of a value of f, which backtracking may allow for."""
@@ -68,12 +63,14 @@ class Backtracking:
     def __init__(self, problem: Waves, M: float | None) -> None:
         self._problem, self._M, self._before = problem, M, math.inf
         self._rounded = _ROUNDED * problem.bounds.delta
+        self._told = True  # what M is
 
     def step(self, x: Floats, g: Floats, v: Floats, there: Floats) -> float:
         """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough.
 
-        The guess of M divides by a difference of values: a gamma that was taken, and is as near as
-        rounding lets it be, is gone on with.
+        The guess of M divides by a difference of values, and what is enough is one: of two gammas
+        between which rounding decides, that one is gone on with that was taken. Where all are so,
+        M is not told until a step decreases f by more.
         """
         f, d = self._problem.value, v - x
         gap, square = -float(g @ d), float(d @ d)
@@ -81,23 +78,33 @@ class Backtracking:
             change = self._problem.gradient(x + 1e-3 * d) - self._problem.gradient(x)
             self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square or 1.0))
         here, M, unsure = f(x), self._M, _NEAR
-        taken = float((there - x) @ d) / (square or 1.0)
+        taken = min(1.0, max(0.0, float((there - x) @ d) / (square or 1.0)))
         rounded = _ROUNDED * float(np.abs(g) @ (np.abs(x) + np.abs(v)))
         if gap <= 4.0 * rounded or square <= _NEAR**3:  # there is no gap to tell
-            return min(1.0, max(0.0, taken))
-        if math.isfinite(self._before) and self._before > here:
-            guess = gap * gap / (2.0 * (self._before - here) * square)
-            unsure = min(0.1, max(_NEAR, self._rounded / (self._before - here)))
-            unsure += 3.0 * rounded / gap
+            self._told = False
+            return taken
+        enough = _SLACK * abs(here) + self._rounded
+        if not self._told:
+            if f(x + taken * d) - here > enough - taken * gap / 2.0:
+                return 0.0
+            if taken * gap > 10.0 * self._rounded and taken < 1.0:
+                self._told, self._M, self._before = True, gap / (taken * square), here
+            return taken
+        if math.isfinite(self._before):
+            decrease = max(self._before - here, self._rounded)
+            guess = gap * gap / (2.0 * decrease * square)
+            unsure = min(_DECAYED, max(_NEAR, self._rounded / decrease) + 3.0 * rounded / gap)
             M = min(max(guess, 0.9 * M), M)
         while True:
             gamma = min(1.0, gap / (M * square))
             near = gamma < 1.0 and abs(taken - gamma) <= unsure * gamma
             if near:
                 gamma, M = taken, gap / (taken * square)
-            promised = here - gamma * gap + gamma * gamma * M * square / 2.0
-            above = f(x + gamma * d) - promised - _SLACK * abs(here)
-            if above <= (self._rounded if near else 0.0):
+            elif gamma * gap <= self._rounded:
+                self._told = False
+                return min(taken, gamma)
+            above = f(x + gamma * d) - here + gamma * gap - gamma * gamma * M * square / 2.0
+            if above <= enough and (near or above <= -self._rounded or gamma < 0.4 * taken):
                 self._M, self._before = M, here
                 return gamma
             M *= 2.0
@@ -110,7 +117,7 @@ def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
     return (Counts(fo=T + probe, sfo=n * (T + probe), lo=T, fv=PATH if searches else 0),)
 
 
-def schedule(asked: Wanted) -> dict[str, float | None]:
+def schedule(asked: Wanted) -> Printed:
     """Return T of max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 unless given.
 
     With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f.
@@ -167,16 +174,14 @@ FRANK_WOLFE = Method(
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
         # Further on rounding decides how far a step goes.
         *(sized(BALL, iterations=30, **rule) for rule in RULES[-3:]),
+        *(sized(OCTAHEDRON, iterations=500, **rule) for rule in RULES[-3:]),
         # Where steps go from corner to corner a rule shows until the end.
         *(setting(few(BALL), iterations=3000, **rule) for rule in RULES[:4]),
         setting(few(BALL), iterations=500, step="line-search"),
+        *(setting(few(BALL), iterations=500, **rule) for rule in RULES[-3:]),
     ),
-    counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
-    chosen=tuple(
-        setting(ONE_ON_BALL, step="open-loop", iterations=T, output=output)
-        for T in (8, 21)
-        for output in ("last", "uniform")
-    ),
+    counted=tuple(setting(BALL.seven, iterations=6, **rule) for rule in RULES),
+    chosen=with_outputs(BALL.one, "last", "uniform", step="open-loop"),
     schedules=WANTED,
     schedule=schedule,
     whose="lacoste2016 (6) with C = L_f D^2; the C of backtracking, max(2 L_f, M_{-1}) D^2, is of "
@@ -185,4 +190,4 @@ FRANK_WOLFE = Method(
 
 METHODS = (FRANK_WOLFE,)
 
-CLAIMS = claims_of(FRANK_WOLFE)
+CLAIMS = claims_of(*METHODS)

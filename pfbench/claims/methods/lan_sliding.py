@@ -6,23 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    FEW_ON_BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
-    sized,
-    spider,
-    with_reference,
-)
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.estimates import of_gradients, spider, with_reference
+from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
+from pfbench.claims.methods.settings import BALL, FEW_ON_BALL, OCTAHEDRON, sized, with_outputs
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -46,12 +34,6 @@ def convex(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Plac
         call = Inner(problem, one.estimate, x, lam, eta, after)
         yield decided(Formed(at=z), one.x, [call], one.made)
         x, y = after, one.x
-
-
-def convex_counts(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step."""
-    N = s["iterations"]
-    return (Counts(fo=N, sfo=n * N, lo=PATH),)
 
 
 def convex_bound(c: Any, N: float) -> float:
@@ -83,8 +65,7 @@ def of_recursive(asked: Wanted) -> Printed:
 
     L is the mean of the L_i where these are drawn by, which is the source's own.
     """
-    c = asked.constants
-    L = c.L_mean if asked.given.get("sampling") == "importance" else max(c.L_f, c.L_ms)
+    c, L = asked.constants, smoothness(asked)
     T = math.ceil(math.sqrt(c.n) - 1e-9)
     return {
         "iterations": max(1.0, 32.0 * L * c.delta / asked.epsilon),
@@ -105,7 +86,7 @@ CONVEX = Method(
     name="cgs-convex",
     source="Lan, Zhou 2016, conditional gradient sliding",
     referee=convex,
-    counts=convex_counts,
+    counts=partial(of_gradients, lo=PATH),
     enumerated=(setting(BALL, smoothness=1.5, diameter=0.1, iterations=4),),  # condg moves at once
     followed=(
         setting(BALL, **SIZES, iterations=9),
@@ -117,12 +98,10 @@ CONVEX = Method(
         sized(OCTAHEDRON, smoothness=1.5, diameter=D, iterations=200) for D in (3.0, 300.0)
     ),
     counted=(
-        setting(SEVEN_ON_BALL, **SIZES, iterations=8),
-        setting(SEVEN_ON_BALL, smoothness=1.5, diameter=0.1, iterations=8),
+        setting(BALL.seven, **SIZES, iterations=8),
+        setting(BALL.seven, smoothness=1.5, diameter=0.1, iterations=8),
     ),
-    chosen=tuple(
-        setting(ONE_ON_BALL, **SIZES, iterations=8, output=output) for output in ("last", "uniform")
-    ),
+    chosen=with_outputs(BALL.one, "last", "uniform", lengths=(8,), **SIZES),
     schedules=(*WANTED, *BESIDE),
     schedule=of_convex,
     whose="Lan, Zhou 2016 as Lan 2020, section 7.2, has it; the bound was derived again by pfbench",
@@ -142,7 +121,7 @@ SPIDER = Method(
     enumerated=(
         setting(BALL, **SPIDER_SIZES, batch=1, iterations=5),
         setting(BALL, **{**SPIDER_SIZES, "period": 2}, batch=2, iterations=3),
-        setting(TWO_ON_BALL, **SPIDER_SIZES, batch=2, iterations=3),  # batch = n
+        setting(BALL.two, **SPIDER_SIZES, batch=2, iterations=3),  # batch = n
         setting(BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=1, iterations=5),
         setting(BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=2, iterations=3),
     ),
@@ -160,16 +139,16 @@ SPIDER = Method(
         ),
     ),
     counted=(
-        setting(SEVEN_ON_BALL, **SPIDER_SIZES, batch=3, iterations=10),
-        setting(SEVEN_ON_BALL, **{**SPIDER_SIZES, "tolerance": 0.003}, batch=9, iterations=7),
-        setting(SEVEN_ON_BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=9, iterations=10),
+        setting(BALL.seven, **SPIDER_SIZES, batch=3, iterations=10),
+        setting(BALL.seven, **{**SPIDER_SIZES, "tolerance": 0.003}, batch=9, iterations=7),
+        setting(BALL.seven, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=9, iterations=10),
     ),
     chosen=(
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
-        setting(TWO_ON_BALL, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
+        setting(BALL.two, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
     ),
     schedules=(*WANTED, *(replace(one, given=BY_SMOOTHNESS) for one in WANTED[:6])),
     schedule=of_recursive,
@@ -179,4 +158,4 @@ SPIDER = Method(
 
 METHODS = (CONVEX, SPIDER)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -6,46 +6,34 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.iterates import COINED, COMPOSITE, MIXED, SMOOTH, stated
-from pfbench.claims.methods.stating import (
-    ONE,
-    SEVEN,
-    SPACE,
-    TWO,
-    claims_of,
-    lsvrg,
-    page,
-    sized,
-    zerosarah,
-)
+from pfbench.claims.methods.estimates import lsvrg, page, zerosarah
+from pfbench.claims.methods.iterates import COMPOSITE, SMOOTH, stated
+from pfbench.claims.methods.schedules import Printed, page_sizes, smoothness
+from pfbench.claims.methods.settings import SPACE, sized, with_outputs
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.method import Parameters
 
-Printed = dict[str, float | None]
-
 
 def sharp(asked: Wanted, c2: float) -> Printed:
     """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2)."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
+    L = smoothness(asked)
     eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
-    return {"step": eta, "iterations": 2.0 * c.delta / (eta * epsilon**2)}
+    return {"step": eta, "iterations": 2.0 * asked.constants.delta / (eta * asked.epsilon**2)}
 
 
 def of_page(asked: Wanted) -> Printed:
     """Return b = sqrt n, p = b/(n + b), with which the summed error is (1-p)/(pb) = n/b^2."""
-    n = asked.constants.n
-    b = math.ceil(math.sqrt(n) - 1e-9)
-    return {"batch": b, "refresh": b / (n + b), **sharp(asked, n / b**2)}
+    b, p = page_sizes(asked.constants.n)
+    return {"batch": b, "refresh": p, **sharp(asked, asked.constants.n / b**2)}
 
 
 def of_prox_page(asked: Wanted) -> Printed:
     """Return 16 L h0/T <= epsilon^2, eta = 1/(4L), with the b and p of PAGE."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
-    sizes = {name: of_page(asked)[name] for name in ("batch", "refresh")}
-    return {**sizes, "iterations": 16.0 * L * c.delta / epsilon**2, "step": 0.25 / L}
+    c, L, (b, p) = asked.constants, smoothness(asked), page_sizes(asked.constants.n)
+    T = 16.0 * L * c.delta / asked.epsilon**2
+    return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
 
 
 def of_lsvrg(asked: Wanted) -> Printed:
@@ -109,14 +97,13 @@ STORM = Method(
         setting(SPACE, step=0.9, alpha=1.0, floor=20.0, iterations=6),
     ),
     sized=(sized(SPACE, **_SIZES, iterations=2000),),
-    counted=(setting(SEVEN, **_SIZES, iterations=9), setting(SEVEN, **_SIZES, iterations=1)),
+    counted=(
+        setting(SPACE.seven, **_SIZES, iterations=9),
+        setting(SPACE.seven, **_SIZES, iterations=1),
+    ),
     chosen=(
-        *(
-            setting(ONE, **_SIZES, iterations=T, output=output)
-            for T in (8, 21)
-            for output in ("uniform", "last")
-        ),
-        setting(TWO, **_SIZES, iterations=4, output="uniform"),
+        *with_outputs(SPACE.one, "uniform", "last", **_SIZES),
+        setting(SPACE.two, **_SIZES, iterations=4, output="uniform"),
     ),
 )
 
@@ -126,7 +113,6 @@ METHODS = (
         "Li, Bao, Zhang, Richtarik 2021, algorithm 1",
         SMOOTH,
         page,
-        COINED,
         printed=of_page,
         whose="b and p of Li et al. 2021; step and T by a bound of pfbench",
     ),
@@ -135,7 +121,6 @@ METHODS = (
         "Li, Bao, Zhang, Richtarik 2021, its estimate in proximal steps",
         COMPOSITE,
         page,
-        COINED,
         printed=of_prox_page,
         whose="b and p of Li et al. 2021; step and T by a bound of pfbench",
     ),
@@ -144,7 +129,6 @@ METHODS = (
         "Kovalev, Horvath, Richtarik 2020, L-SVRG; the coin is flipped before the step",
         SMOOTH,
         lsvrg,
-        COINED,
         printed=of_lsvrg,
         whose="pfbench's, for non-convex f; the source, Kovalev et al. 2020, is convex",
     ),
@@ -153,11 +137,10 @@ METHODS = (
         "Li, Hanzely, Richtarik 2021, algorithm 2",
         SMOOTH,
         zerosarah,
-        MIXED,
         printed=of_zerosarah,
         whose="pfbench's, for the method of Li, Hanzely, Richtarik 2021",
     ),
     STORM,
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -5,55 +5,24 @@ from dataclasses import replace
 from functools import partial
 
 from pfbench.base.constants import Constants
+from pfbench.claims.methods import estimates, schedules
 from pfbench.claims.methods.iterates import (
     BY_SMOOTHNESS,
-    COINED,
     CONDITIONAL,
-    CORRECTED,
     DELAYED,
-    DOUBLED,
-    DRAWN,
     MIXED,
     ONE_SAMPLE,
-    RECURSIVE,
-    WANTED,
     stated,
 )
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    beside,
-    claims_of,
-    doubling,
-    few,
-    heavy_ball,
-    least,
-    lsvrg,
-    page,
-    sized,
-    spider,
-    storm,
-    zerosarah,
-)
+from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed, least, smoothness
+from pfbench.claims.methods.settings import BALL, few, sized
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted, setting
-
-Printed = dict[str, float | None]
 
 
 def balanced(asked: Wanted, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
-    epsilon, k = asked.epsilon, asked.constants
-    curvature = (0.5 + c) * smoothness(asked) * k.D**2
-    enough = max(1.0, 4.0 * curvature * k.delta / epsilon**2, k.delta / curvature)
-    T = math.ceil(enough * (1.0 - 1e-12))
-    return {"iterations": T, "step": min(1.0, math.sqrt(k.delta / (T * curvature)))}
-
-
-def smoothness(asked: Wanted) -> float:
-    """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
-    k = asked.constants
-    by_smoothness = asked.given.get("sampling") == "importance"
-    return k.L_mean if by_smoothness else max(k.L_f, k.L_ms)
+    return schedules.constant_step(asked, smoothness(asked), 0.5 + c)
 
 
 def of_spider(asked: Wanted) -> Printed:
@@ -64,9 +33,8 @@ def of_spider(asked: Wanted) -> Printed:
 
 def of_page(asked: Wanted) -> Printed:
     """Return b = sqrt n, p = b/(n + b)."""
-    n = asked.constants.n
-    b = math.ceil(math.sqrt(n) - 1e-9)
-    return {"batch": b, "refresh": b / (n + b), **balanced(asked, 1.0)}
+    b, p = schedules.page_sizes(asked.constants.n)
+    return {"batch": b, "refresh": p, **balanced(asked, 1.0)}
 
 
 def of_lsvrg(asked: Wanted) -> Printed:
@@ -122,23 +90,22 @@ def of_momentum(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
-def page_sizes(c: Constants) -> tuple[int, float, int]:
+def delayed_sizes(c: Constants) -> tuple[int, float, int]:
     """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
-    b = math.ceil(math.sqrt(c.n) - 1e-9)
-    p = b / (c.n + b)
+    b, p = schedules.page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
 def page_convex(c: Constants, T: float) -> float:
     """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
-    b, p, s = page_sizes(c)
+    b, p, s = delayed_sizes(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
 def of_page_convex(asked: Wanted) -> Printed:
     """Return the sizes, for the least T of `page_convex`."""
-    b, p, s = page_sizes(asked.constants)
+    b, p, s = delayed_sizes(asked.constants)
     T = least(partial(page_convex, asked.constants), asked.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
@@ -150,10 +117,13 @@ def of_spider_convex(asked: Wanted) -> Printed:
     return {"iterations": least(lambda T: size / (T + 1.0), asked.epsilon)}
 
 
+DRAWN = tuple(Wanted(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for c in CONSTANTS)
+"""Where components are drawn by their L_i."""
+
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
-FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in beside(partial(page_convex, c)))
+FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in schedules.beside(partial(page_convex, c)))
 """Where a term of that bound that is a little off gives another T."""
 
 OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"
@@ -163,8 +133,8 @@ METHODS = (
         "spider-fw",
         "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",
         CONDITIONAL,
-        spider,
-        (*RECURSIVE, *BY_SMOOTHNESS),
+        estimates.spider,
+        BY_SMOOTHNESS,
         printed=of_spider,
         whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
         wanted=(*WANTED, *DRAWN),
@@ -173,8 +143,7 @@ METHODS = (
         "page-fw",
         "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024",
         CONDITIONAL,
-        page,
-        COINED,
+        estimates.page,
         printed=of_page,
         whose=OURS.format("Beznosikov, Dobre, Gidel 2024"),
     ),
@@ -182,8 +151,7 @@ METHODS = (
         "lsvrg-fw",
         "Kovalev, Horvath, Richtarik 2020, its estimate",
         CONDITIONAL,
-        lsvrg,
-        COINED,
+        estimates.lsvrg,
         printed=of_lsvrg,
         whose="by a bound of pfbench; Kovalev et al. 2020 have no Frank-Wolfe",
     ),
@@ -191,7 +159,7 @@ METHODS = (
         "zerosarah-fw",
         "Li, Hanzely, Richtarik 2021, its estimate",
         CONDITIONAL,
-        zerosarah,
+        estimates.zerosarah,
         MIXED[:2],
         printed=of_zerosarah,
         whose="by a bound of pfbench; Li, Hanzely, Richtarik 2021 have no Frank-Wolfe",
@@ -200,8 +168,7 @@ METHODS = (
         "storm-fw",
         "Cutkosky, Orabona 2019, its estimate",
         CONDITIONAL,
-        storm,
-        CORRECTED,
+        estimates.storm,
         printed=of_storm,
         whose="by a bound of pfbench; Cutkosky, Orabona 2019 have no Frank-Wolfe",
         wanted=COARSE,
@@ -210,7 +177,7 @@ METHODS = (
         "one-sfw",
         "Zhang et al. 2020, 1-SFW",
         CONDITIONAL,
-        storm,
+        estimates.storm,
         ONE_SAMPLE,
         printed=of_one_sfw,
         whose=OURS.format("Zhang et al. 2020"),
@@ -221,8 +188,7 @@ METHODS = (
         "momentum-sfw",
         "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient",
         CONDITIONAL,
-        heavy_ball,
-        ONE_SAMPLE,
+        estimates.heavy_ball,
         printed=of_momentum,
         whose=OURS.format("Mokhtari, Hassani, Karbasi 2020"),
         wanted=COARSE,
@@ -232,7 +198,7 @@ METHODS = (
         "page-fw-convex",
         "Li, Bao, Zhang, Richtarik 2021, its estimate",
         CONDITIONAL,
-        page,
+        estimates.page,
         DELAYED,
         printed=of_page_convex,
         whose="by a bound of pfbench; Li, Bao, Zhang, Richtarik 2021 have no Frank-Wolfe",
@@ -244,8 +210,7 @@ METHODS = (
             "spider-fw-convex",
             "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
             CONDITIONAL,
-            doubling,
-            DOUBLED,
+            estimates.doubling,
             printed=of_spider_convex,
             whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
             output="last",
@@ -258,4 +223,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -5,22 +5,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.iterates import WANTED
-from pfbench.claims.methods.stating import (
-    BALL,
-    FOUR_ON_BALL,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    claims_of,
-    epochs,
-    sized,
-)
-from pfbench.verification import Floats
+from pfbench.claims.methods.estimates import epochs, own_output
+from pfbench.claims.methods.schedules import WANTED, Printed
+from pfbench.claims.methods.settings import BALL, PENALTY, sized
+from pfbench.claims.methods.stating import claims_of
+from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
-from pfbench.verification.laws.method import Chances, Parameters
+from pfbench.verification.laws.method import Parameters
 
 
 def subepoch(s: Parameters) -> int:
@@ -63,14 +55,7 @@ def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
     return full, Counts(fo=fo, sfo=B * E + 2 * s["batch"] * (T - E), po=T)
 
 
-def output(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
-    """Return the law of the output: x^."""
-    centre = places[-1].output
-    assert centre is not None
-    return [(1.0, centre)]
-
-
-def schedule(asked: Wanted) -> dict[str, float | None]:
+def schedule(asked: Wanted) -> Printed:
     """Return B = V/epsilon^2 at most n, p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2).
 
     The source states orders; the constants here are 1, and T = L^(2/3) sigma^(1/3) h0 B^(2/3)/
@@ -86,15 +71,13 @@ def schedule(asked: Wanted) -> dict[str, float | None]:
         "subepochs": min(p, B),
         "sigma": sigma,
         "step": sigma / (p * L) ** 2,
-        "iterations": L ** (2.0 / 3.0)
-        * sigma ** (1.0 / 3.0)
-        * c.delta
-        * B ** (2.0 / 3.0)
-        / epsilon**2,
+        "iterations": L ** (2 / 3) * sigma ** (1 / 3) * c.delta * B ** (2 / 3) / epsilon**2,
     }
 
 
 SIGMA = tuple(Wanted(one.epsilon, one.constants, {"sigma": 2.5}) for one in WANTED)
+
+FOUR = instance(BALL, n=4)
 
 NATASHA = Method(
     name="natasha15",
@@ -106,9 +89,9 @@ NATASHA = Method(
         setting(BALL, step=0.2, sigma=0.5, snapshot=2, subepochs=2, batch=1, iterations=2),
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=5),
         setting(PENALTY, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=2, iterations=3),
-        setting(FOUR_ON_BALL, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
+        setting(FOUR, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
         setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=3),
-        setting(TWO_ON_BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=2, iterations=3),
+        setting(BALL.two, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=2, iterations=3),
     ),
     followed=(
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=10),
@@ -120,17 +103,15 @@ NATASHA = Method(
         for B in (2000, 10_000)
     ),
     counted=(
-        setting(
-            SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=7, subepochs=2, batch=1, iterations=10
-        ),
-        setting(SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=6, subepochs=3, batch=2, iterations=7),
-        setting(SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=5, subepochs=1, batch=2, iterations=5),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=7, subepochs=2, batch=1, iterations=10),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=6, subepochs=3, batch=2, iterations=7),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=5, subepochs=1, batch=2, iterations=5),
     ),
     chosen=(
-        setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
-        setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
+        setting(BALL.one, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
+        setting(BALL.one, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
     ),
-    outputs=output,
+    outputs=own_output,
     schedules=(*WANTED, *SIGMA),
     schedule=schedule,
     whose="the orders of Allen-Zhu 2018, which prints no constants; pfbench takes 1 for each, "
@@ -139,4 +120,4 @@ NATASHA = Method(
 
 METHODS = (NATASHA,)
 
-CLAIMS = claims_of(NATASHA)
+CLAIMS = claims_of(*METHODS)

@@ -3,31 +3,17 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    ONE_ON_BALL,
-    ONE_ON_OCTAHEDRON,
-    SEVEN_ON_BALL,
-    SMALLEST,
-    TWO_ON_BALL,
-    Forming,
-    along,
-    claims_of,
-    conditional_step,
-    epochs,
-    lsvrg,
-    page,
-    sg,
-    spider,
-    storm,
-    svrg,
-)
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming
+from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed, smoothness
+from pfbench.claims.methods.settings import BALL, OCTAHEDRON
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Setting, Told, Wanted, setting
@@ -43,23 +29,16 @@ SOURCE = "shen2019 algorithm 1, theorem 3.1, remark 3.1"
 
 def casvrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return GE 4: SVRG corrected with the Hessians at the snapshot."""
-    return _corrected(svrg(problem, s, xs, gs), s, xs, gs)
+    return _corrected(estimates.svrg(problem, s, xs, gs), s, xs, gs)
 
 
 def caspiderg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return GE 5: SPIDER corrected with the Hessians at the snapshot."""
-    return _corrected(spider(problem, s, xs, gs), s, xs, gs)
+    return _corrected(estimates.spider(problem, s, xs, gs), s, xs, gs)
 
 
 def _corrected(formed: Formed, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    snapshot = xs[len(gs) - len(gs) % s["period"]]
-    return Formed(
-        at=formed.at,
-        batch=formed.batch,
-        against=formed.against,
-        known=formed.known,
-        hessians=snapshot,
-    )
+    return replace(formed, hessians=xs[len(gs) - len(gs) % s["period"]])
 
 
 def runs_of(s: Parameters) -> int:
@@ -81,7 +60,7 @@ def independent_runs(
     T = s["iterations"]
     for first in range(0, len(told), T):
         run = told[first : first + T]
-        yield from along(problem, s, run, form=form, move=conditional_step)
+        yield from estimates.along(problem, s, run, form=form, move=estimates.conditional_step)
 
 
 def best_of_runs(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
@@ -119,7 +98,7 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
     if estimator in ("page", "lsvrg"):
         full = k + s["heads"]  # the first of each run, and each head
         return (Counts(fo=full + best, sfo=n * (full + best) + 2 * S * (k * T - full), lo=lo),)
-    E = epochs(T, s["period"])
+    E = estimates.epochs(T, s["period"])
     fo, sfo = k * E + best, k * (n * E + 2 * S * (T - E)) + n * best
     if estimator in ("svrg", "spiderg"):
         return (Counts(fo=fo, sfo=sfo, lo=lo),)
@@ -129,7 +108,7 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
 # --- schedules --------------------------------------------------------------------------------
 
 
-def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
+def printed(asked: Wanted, *, estimator: str) -> Printed:
     """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
 
     Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
@@ -137,10 +116,9 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     epsilon, c = asked.epsilon, asked.constants
     L, n = max(c.L_f, c.L_ms), c.n
     S: float  # a whole number where only that is right
-    p: float | None
     if estimator == "sg":
-        S, p = 4.0 * c.sigma2 / epsilon**2, None
-    elif estimator == "svrg":
+        return normalised(asked, batch=4.0 * c.sigma2 / epsilon**2)
+    if estimator == "svrg":
         S, p = 4.0 * n ** (2.0 / 3.0), n ** (1.0 / 3.0)
     elif estimator == "spiderg":
         S, p = 4.0 * math.sqrt(n), math.sqrt(n)
@@ -157,12 +135,7 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
         ratio = L * L / (c.L2_ms * epsilon)
         p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
         S = 2 if small else 4.0 * n / (3.0 * math.floor(p))
-    found: dict[str, float | None] = {
-        "iterations": L * c.delta / epsilon**2,
-        "step": epsilon / (L * c.D),
-        "batch": S,
-    }
-    return found if p is None else {**found, "period": p}
+    return normalised(asked, batch=S, period=p)
 
 
 def switches(c: Constants) -> tuple[float, float]:
@@ -171,26 +144,25 @@ def switches(c: Constants) -> tuple[float, float]:
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
 
-def normalised(asked: Wanted, **sizes: float) -> dict[str, float | None]:
+def normalised(asked: Wanted, **sizes: float) -> Printed:
     """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
+    epsilon, c, L = asked.epsilon, asked.constants, smoothness(asked)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
 
 
-def of_page(asked: Wanted) -> dict[str, float | None]:
+def of_page(asked: Wanted) -> Printed:
     """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
     q = min(1.0, (8.0 / asked.constants.n) ** 0.5)
     return normalised(asked, refresh=q, batch=4.0 / q - 4.0)
 
 
-def of_lsvrg(asked: Wanted) -> dict[str, float | None]:
+def of_lsvrg(asked: Wanted) -> Printed:
     """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
     q = min(1.0, math.cbrt(32.0 / asked.constants.n))
     return normalised(asked, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0))
 
 
-def of_storm(asked: Wanted) -> dict[str, float | None]:
+def of_storm(asked: Wanted) -> Printed:
     """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
     epsilon, variance = asked.epsilon, asked.constants.sigma2
     return normalised(
@@ -263,7 +235,7 @@ def stated(estimator: str, form: Forming) -> Method:
                 made(BALL, *sizes)
                 for sizes in (by_batches if estimator in ("sg", *OWN) else by_epochs)
             ),
-            made(TWO_ON_BALL, 0.3, 2, 2, 4),  # batch = n
+            made(BALL.two, 0.3, 2, 2, 4),  # batch = n
             *(made(BALL, 0.3, 1, 0, 3, **one) for one in first),
         ),
         followed=(
@@ -272,26 +244,26 @@ def stated(estimator: str, form: Forming) -> Method:
             made(BALL, 0.3, 2, 3, 5, restarts=3),
         ),
         counted=(
-            made(SEVEN_ON_BALL, 0.1, 3, 4, 10),
-            made(SEVEN_ON_BALL, 0.1, 9, 3, 7),
-            *(made(SEVEN_ON_BALL, 0.1, 3, 0, 5, **one) for one in first),
-            made(SEVEN_ON_BALL, 0.1, 1, 1, 3),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=2),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=3),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, probability=0.2),
+            made(BALL.seven, 0.1, 3, 4, 10),
+            made(BALL.seven, 0.1, 9, 3, 7),
+            *(made(BALL.seven, 0.1, 3, 0, 5, **one) for one in first),
+            made(BALL.seven, 0.1, 1, 1, 3),
+            made(BALL.seven, 0.1, 2, 3, 4, restarts=2),
+            made(BALL.seven, 0.1, 2, 3, 4, restarts=3),
+            made(BALL.seven, 0.1, 2, 3, 4, probability=0.2),
         ),
         chosen=(
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform", **sure),
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last", **sure),
-            made(ONE_ON_BALL, 0.2, 1, 3, 21, output="uniform", **sure),
-            made(TWO_ON_BALL, 0.2, 1, 3, 4, output="uniform", **sure),
-            made(TWO_ON_BALL, 0.3, 1, 2, 2, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 11, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2, **sure),
+            made(BALL.one, 0.2, 1, 3, 8, output="uniform", **sure),
+            made(BALL.one, 0.2, 1, 3, 8, output="last", **sure),
+            made(BALL.one, 0.2, 1, 3, 21, output="uniform", **sure),
+            made(BALL.two, 0.2, 1, 3, 4, output="uniform", **sure),
+            made(BALL.two, 0.3, 1, 2, 2, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 11, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, restarts=3, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, probability=0.2, **sure),
             # Each term of the gap alone puts these three points in another order.
-            made(ONE_ON_OCTAHEDRON, 1.0, 1, 2, 3, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
+            made(OCTAHEDRON.one, 1.0, 1, 2, 3, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
         ),
         outputs=best_of_runs,
         at_end=at_its_end,
@@ -305,15 +277,15 @@ def stated(estimator: str, form: Forming) -> Method:
 METHODS = tuple(
     stated(estimator, form)
     for estimator, form in {
-        "sg": sg,
-        "svrg": svrg,
-        "spiderg": spider,
+        "sg": estimates.sg,
+        "svrg": estimates.svrg,
+        "spiderg": estimates.spider,
         "casvrg": casvrg,
         "caspiderg": caspiderg,
-        "page": page,
-        "lsvrg": lsvrg,
-        "storm": storm,
+        "page": estimates.page,
+        "lsvrg": estimates.lsvrg,
+        "storm": estimates.storm,
     }.items()
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

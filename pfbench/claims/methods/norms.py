@@ -5,18 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.base.counts import Counts
-from pfbench.claims.methods.stating import (
-    BALL,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    Forming,
-    Moving,
-    along,
-    claims_of,
-    conditional_step,
-)
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming, Moving, along, conditional_step, sg, storm
+from pfbench.claims.methods.settings import BALL
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance, instance
 from pfbench.verification.instruments.waves import Waves, with_norm
 from pfbench.verification.laws import Formed, Method, Place, Setting, Told, setting
@@ -50,19 +42,6 @@ def averaged(xs: Sequence[Floats], gs: Sequence[Floats], alpha: float, batch: in
     """Return (1 - alpha) times the estimate before plus alpha times a batch gradient."""
     known = (1.0 - alpha) * gs[-1] if gs else 0.0
     return Formed(at=xs[-1], batch=batch, known=known, weight=alpha)
-
-
-def storm(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    """Return d_k = g_k + (1 - alpha)(d_{k-1} - the batch gradient at x_{k-1})."""
-    if not gs:
-        return Formed(at=xs[-1], batch=s.get("snapshot") or s["batch"])
-    kept = 1.0 - s["alpha"]
-    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=kept * gs[-1], kept=kept)
-
-
-def plain(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    """Return the mean over a fresh batch."""
-    return Formed(at=xs[-1], batch=s["batch"])
 
 
 def free_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
@@ -108,20 +87,6 @@ def ahead(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place
         x = one.x
 
 
-# --- counts ---------------------------------------------------------------------------------------
-
-
-def of_batches(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return SFO bK, LO K."""
-    return (Counts(sfo=s["batch"] * s["iterations"], lo=s["iterations"]),)
-
-
-def of_pairs(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return SFO b0 + 2b(K-1), LO K."""
-    K, b = s["iterations"], s["batch"]
-    return (Counts(sfo=(s.get("snapshot") or b) + 2 * b * (K - 1), lo=K),)
-
-
 # --- the methods ----------------------------------------------------------------------------------
 
 
@@ -156,7 +121,7 @@ def stated(
     some, one, two, seven = (
         tuple(instance(with_norm, n=n, norm=norm) for n in (3, 1, 2, 7))
         if free
-        else (BALL, ONE_ON_BALL, TWO_ON_BALL, SEVEN_ON_BALL)
+        else (BALL, BALL.one, BALL.two, BALL.seven)
     )
 
     def made(where: Instance, K: int, b: int, step: float = 0.3, **given: object) -> Setting:
@@ -166,7 +131,9 @@ def stated(
         name=name,
         source=source,
         referee=referee or partial(along, form=form, move=move),
-        counts=of_pairs if form is storm else of_batches,
+        counts=partial(
+            estimates.each_step, of=estimates.COUNTING.get(form, estimates.of_batches), lo=1
+        ),
         enumerated=(
             made(some, 3, 1),
             made(some, 2, 2),
@@ -200,11 +167,11 @@ METHODS = (
         {"snapshot": 2},
         alpha=0.3,
     ),
-    stated("almond", "pethick2025, Almond", plain, referee=averaged_minimisers, alpha=0.3),
+    stated("almond", "pethick2025, Almond", sg, referee=averaged_minimisers, alpha=0.3),
     stated("muon", "kim2026, Muon", from_zero, *DECAY, norm="spectral", beta=0.7),
-    stated("muon-nesterov", "jordan2024", plain, *DECAY, norm="spectral", referee=ahead, beta=0.7),
+    stated("muon-nesterov", "jordan2024", sg, *DECAY, norm="spectral", referee=ahead, beta=0.7),
     stated("signum", "bernstein2018, Signum", from_zero, *DECAY, beta=0.7),
     stated("normalised-sgd", "cutkosky2020", from_gradient, *DECAY, norm="l2", beta=0.7),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

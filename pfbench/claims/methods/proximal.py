@@ -3,33 +3,22 @@
 import math
 from functools import partial
 
-from pfbench.claims.methods.iterates import (
-    AT_SNAPSHOTS,
-    BATCHES,
-    COMPOSITE,
-    GRADIENTS,
-    PROJECTED,
-    RECURSIVE,
-    SAMPLED_REFERENCES,
-    SAMPLED_SNAPSHOTS,
-    SMOOTH,
-    TABLES,
-    WANTED,
-    stated,
-)
-from pfbench.claims.methods.stating import claims_of, full, saga, sg, spider, svrg
+from pfbench.claims.methods.estimates import full, saga, sg, spider, svrg
+from pfbench.claims.methods.iterates import COMPOSITE, PROJECTED, SAMPLED_SNAPSHOTS, SMOOTH, stated
+from pfbench.claims.methods.schedules import WANTED, Printed, of_spiderboost
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted
 
 # --- schedules --------------------------------------------------------------------------------
 
 
-def of_gradient_descent(asked: Wanted) -> dict[str, float | None]:
+def of_gradient_descent(asked: Wanted) -> Printed:
     """Return sqrt(2 L h0/(t+1)) <= epsilon, step 1/L_f."""
     epsilon, c = asked.epsilon, asked.constants
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
-def of_rspg(asked: Wanted) -> dict[str, float | None]:
+def of_rspg(asked: Wanted) -> Printed:
     """Return 8 L h0/T + 6 sigma^2/b, half of epsilon each, with step 1/(2L)."""
     epsilon, c = asked.epsilon, asked.constants
     L = max(c.L_f, c.L_ms)
@@ -40,7 +29,7 @@ def of_rspg(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_svrg(asked: Wanted) -> dict[str, float | None]:
+def of_svrg(asked: Wanted) -> Printed:
     """Return 18 L h0/T <= epsilon, b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
     epsilon, c = asked.epsilon, asked.constants
     L, root = max(c.L_f, c.L_ms), c.n ** (1.0 / 3.0)
@@ -52,7 +41,7 @@ def of_svrg(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
+def of_svrg_plus(asked: Wanted) -> Printed:
     """Return 36 L h0/T <= epsilon, eta = 1/(6L), m = sqrt b; online B = min(n, 6 sigma^2/epsilon).
 
     b = min(n, 1/epsilon)^(2/3), the best choice of the source.
@@ -71,7 +60,7 @@ def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_prox_saga(asked: Wanted) -> dict[str, float | None]:
+def of_prox_saga(asked: Wanted) -> Printed:
     """Return 50 L h0/(3T) <= epsilon, b = n^(2/3), eta = 1/(5L)."""
     epsilon, c = asked.epsilon, asked.constants
     return {
@@ -81,7 +70,7 @@ def of_prox_saga(asked: Wanted) -> dict[str, float | None]:
     }
 
 
-def of_saga(asked: Wanted) -> dict[str, float | None]:
+def of_saga(asked: Wanted) -> Printed:
     """Return 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon, b = 1, eta = 1/(3 L n^(2/3)).
 
     The source's bound lacks the factor in brackets, which equal f_i need.
@@ -90,18 +79,6 @@ def of_saga(asked: Wanted) -> dict[str, float | None]:
     scale = 3.0 * c.L_max * c.n ** (2.0 / 3.0)
     factor = 1.0 - 1.0 / (12.0 * c.n ** (2.0 / 3.0))
     return {"iterations": scale * c.delta / (factor * epsilon), "step": 1.0 / scale, "batch": 1}
-
-
-def of_spiderboost(asked: Wanted, *, constant: float) -> dict[str, float | None]:
-    """Return E|G|^2 <= constant L Delta/T <= epsilon^2, q = S = sqrt n, eta = 1/(2L)."""
-    epsilon, c = asked.epsilon, asked.constants
-    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
-    return {
-        "iterations": constant * L * c.delta / epsilon**2,
-        "step": 0.5 / L,
-        "batch": root,
-        "period": root,
-    }
 
 
 ONLINE = tuple(Wanted(one.epsilon, one.constants, {"online": True}) for one in WANTED)
@@ -115,7 +92,6 @@ METHODS = (
         "Ghadimi, Lan, Zhang 2016; lacoste2016",
         COMPOSITE,
         full,
-        GRADIENTS,
         printed=of_gradient_descent,
         whose="lacoste2016 section 3, of Ghadimi, Lan, Zhang 2016",
     ),
@@ -124,7 +100,6 @@ METHODS = (
         "li2019 section 5; Ghadimi, Lan, Zhang 2016",
         PROJECTED,
         full,
-        GRADIENTS,
         printed=of_gradient_descent,
         whose="as prox-gd; li2019, which runs it, prints no step",
     ),
@@ -133,7 +108,6 @@ METHODS = (
         "Ghadimi, Lan, Zhang 2016, RSPG",
         COMPOSITE,
         sg,
-        BATCHES,
         printed=of_rspg,
         whose="step 1/(2L) of Ghadimi, Lan, Zhang 2016; T and b by a bound of pfbench",
     ),
@@ -142,7 +116,6 @@ METHODS = (
         "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML)",
         SMOOTH,
         svrg,
-        AT_SNAPSHOTS,
         printed=of_svrg,
         whose="that of prox-svrg with h = 0, taken by pfbench in place of its own source",
     ),
@@ -151,7 +124,6 @@ METHODS = (
         "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1",
         COMPOSITE,
         svrg,
-        AT_SNAPSHOTS,
         printed=of_svrg,
         whose="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
     ),
@@ -160,7 +132,6 @@ METHODS = (
         "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1; qu2018 section 6",
         PROJECTED,
         svrg,
-        AT_SNAPSHOTS,
         printed=of_svrg,
         whose="that of prox-svrg; qu2018 section 6, which runs it, prints b and m, no step",
     ),
@@ -169,7 +140,7 @@ METHODS = (
         "Li & Li 2018, algorithm 1",
         COMPOSITE,
         svrg,
-        (*AT_SNAPSHOTS, *SAMPLED_SNAPSHOTS),
+        SAMPLED_SNAPSHOTS,
         printed=of_svrg_plus,
         whose="step, m and best b of Li & Li 2018; T and B by a bound that pfbench derived",
         wanted=(*WANTED, *ONLINE),
@@ -179,7 +150,6 @@ METHODS = (
         "Reddi, Sra, Poczos, Smola 2016 (CDC)",
         SMOOTH,
         saga,
-        TABLES,
         printed=of_saga,
         whose="Reddi et al. 2016 (CDC) with b = 1; pfbench corrects T by 1 - 1/(12 n^(2/3))",
     ),
@@ -188,7 +158,6 @@ METHODS = (
         "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2",
         COMPOSITE,
         saga,
-        TABLES,
         printed=of_prox_saga,
         whose="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
     ),
@@ -197,7 +166,6 @@ METHODS = (
         "wang2019 algorithm 1, theorem 1",
         SMOOTH,
         spider,
-        (*RECURSIVE, *SAMPLED_REFERENCES),
         printed=partial(of_spiderboost, constant=4.0),
         whose="step, q and S of wang2019 theorem 1; the 4 of T, where it prints O(.), is "
         "derived by pfbench",
@@ -207,11 +175,10 @@ METHODS = (
         "wang2019 algorithm 2, theorem 2",
         COMPOSITE,
         spider,
-        (*RECURSIVE, *SAMPLED_REFERENCES),
         printed=partial(of_spiderboost, constant=20.0),
         whose="step, q and S of wang2019 theorem 2; the 20 of T, where it prints O(.), is "
         "derived by pfbench",
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -1,7 +1,7 @@
 """Conditional gradient sliding: NCGS and its stochastic forms (qu2018); `condg` has the inner."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,22 +10,11 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import WANTED, Printed, decided
-from pfbench.claims.methods.stating import (
-    BALL,
-    CONSTANTS,
-    FEW_ON_BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    beside,
-    claims_of,
-    least,
-    sized,
-    svrg,
-    with_reference,
-)
+from pfbench.claims.methods.condg import WANTED, decided
+from pfbench.claims.methods.estimates import of_gradients, svrg, with_reference
+from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
+from pfbench.claims.methods.settings import BALL, FEW_ON_BALL, OCTAHEDRON, sized
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Untestable
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -41,36 +30,29 @@ def eta(s: Parameters) -> float:
 
 # --- NCGS -------------------------------------------------------------------------------------
 
-Batch = Callable[[Parameters, int], int | None]
-"""The size of step k's batch; None for the full gradient."""
 
-
-def everything(s: Parameters, k: int) -> int | None:
-    """Return that of NCGS: all components."""
-    return None
-
-
-def growing(s: Parameters, k: int) -> int | None:
+def growing(s: Parameters, k: int) -> int:
     """Return m_k = k, unless a constant batch is given."""
     return int(s.get("batch", k))
 
 
 def ncgs(
-    problem: Waves, s: Parameters, told: Sequence[Told], *, batch: Batch, option: int | None
+    problem: Waves, s: Parameters, told: Sequence[Told], *, stochastic: bool = False
 ) -> Iterator[Place]:
     """Yield the places of NCGS, k = 1, 2, ..., alpha = 2/(k+1), beta = 1/(2L).
 
     md = (1 - alpha) ag + alpha theta, theta+ = condg(g, theta, lambda, eta). Option 1 has
-    lambda = beta and ag+ = md - (theta - theta+), which tells theta+. Option 2 has
-    lambda = k beta/2 and ag+ = condg(g, md, beta, eta), and theta+ is told by the next md.
+    lambda = beta and ag+ = md - (theta - theta+), which tells theta+. Option 2, that of the
+    stochastic form, has lambda = k beta/2 and ag+ = condg(g, md, beta, eta), and theta+ is told by
+    the next md.
     """
     beta = 0.5 / s["smoothness"]
     theta, ag = problem.start(), problem.start()
     for k, one in enumerate(told, 1):
         alpha = 2.0 / (k + 1.0)
         md = (1.0 - alpha) * ag + alpha * theta
-        formed = Formed(at=md, batch=batch(s, k))
-        if (option or s.get("option", 1)) == 1:
+        formed = Formed(at=md, batch=growing(s, k) if stochastic else None)
+        if not stochastic and s.get("option", 1) == 1:
             after = theta + (one.x - md)
             calls = [Inner(problem, one.estimate, theta, beta, eta(s), after)]
             yield decided(formed, one.x, calls, one.made)
@@ -91,12 +73,6 @@ def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
     return np.asarray((following.at - (1.0 - alpha) * ag) / alpha)
 
 
-def of_gradients(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step."""
-    T = s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=PATH),)
-
-
 def of_ncgs(asked: Wanted) -> Printed:
     """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
     epsilon, c = asked.epsilon, asked.constants
@@ -115,8 +91,8 @@ def second_bound(c: Constants, N: float) -> float:
 
 def of_stochastic(asked: Wanted) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
-    L = max(asked.constants.L_f, asked.constants.L_ms)
     N = least(partial(stochastic_bound, asked.constants), asked.epsilon)
+    L = smoothness(asked)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
@@ -132,7 +108,7 @@ def stochastic_bound(c: Constants, N: float) -> float:
 
 def of_batches(s: Parameters, n: int) -> tuple[Counts, ...]:
     """Return SFO N(N+1)/2, bN with a constant batch."""
-    sizes = sum(growing(s, k) or 0 for k in range(1, s["iterations"] + 1))
+    sizes = sum(growing(s, k) for k in range(1, s["iterations"] + 1))
     return (Counts(sfo=sizes, lo=PATH),)
 
 
@@ -182,8 +158,8 @@ NCGS_SIZES: dict[str, Any] = {"iterations": 8, "smoothness": 1.5}
 NCGS = Method(
     name="ncgs",
     source="qu2018 algorithm 2, theorem 1",
-    referee=partial(ncgs, batch=everything, option=None),
-    counts=of_gradients,
+    referee=ncgs,
+    counts=partial(of_gradients, lo=PATH),
     enumerated=tuple(setting(BALL, **NCGS_SIZES, option=option) for option in (1, 2)),
     followed=tuple(
         setting(problem, **NCGS_SIZES, option=option, tolerance=tolerance)
@@ -195,16 +171,13 @@ NCGS = Method(
         for option in (1, 2)
     ),
     counted=tuple(
-        setting(SEVEN_ON_BALL, **NCGS_SIZES, option=option, tolerance=tolerance)
+        setting(BALL.seven, **NCGS_SIZES, option=option, tolerance=tolerance)
         for tolerance in (None, 0.003)
         for option in (1, 2)
     ),
     chosen=(
-        *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("uniform", "last", "weighted")
-        ),
-        setting(ONE_ON_BALL, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
+        *(setting(BALL.one, **NCGS_SIZES, output=one) for one in ("uniform", "last", "weighted")),
+        setting(BALL.one, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
     ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
@@ -215,12 +188,12 @@ NCGS = Method(
 STOCHASTIC = Method(
     name="ncgs-stochastic",
     source="qu2018 algorithm 3, theorem 2",
-    referee=partial(ncgs, batch=growing, option=2),
+    referee=partial(ncgs, stochastic=True),
     counts=of_batches,
     enumerated=(
         setting(BALL, iterations=3, smoothness=1.5),
         setting(BALL, iterations=2, smoothness=1.5, batch=2, tolerance=0.3),
-        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=2),  # batch = n
+        setting(BALL.two, iterations=3, smoothness=1.5, batch=2),  # batch = n
     ),
     followed=(
         setting(BALL, **NCGS_SIZES),
@@ -229,15 +202,12 @@ STOCHASTIC = Method(
     ),
     sized=(sized(OCTAHEDRON, iterations=2000, smoothness=1.5, batch=32, tolerance=0.03),),
     counted=(
-        setting(SEVEN_ON_BALL, **NCGS_SIZES),
-        setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
+        setting(BALL.seven, **NCGS_SIZES),
+        setting(BALL.seven, **NCGS_SIZES, batch=3, tolerance=0.003),
     ),
     chosen=(
-        *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-            for output in ("weighted", "uniform", "last")
-        ),
-        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=1, output="weighted"),
+        *(setting(BALL.one, **NCGS_SIZES, output=one) for one in ("weighted", "uniform", "last")),
+        setting(BALL.two, iterations=3, smoothness=1.5, batch=1, output="weighted"),
     ),
     schedules=(*WANTED, *NOISY),
     schedule=of_stochastic,
@@ -256,7 +226,7 @@ NCGS_VR = Method(
         setting(BALL, smoothness=1.5, batch=1, period=3, iterations=5),
         setting(BALL, smoothness=1.5, batch=1, period=4, iterations=4, tolerance=0.2),
         setting(BALL, smoothness=1.5, batch=2, period=2, iterations=3),
-        setting(TWO_ON_BALL, smoothness=1.5, batch=2, period=2, iterations=3),  # batch = n
+        setting(BALL.two, smoothness=1.5, batch=2, period=2, iterations=3),  # batch = n
     ),
     followed=(
         setting(BALL, **VR_SIZES),
@@ -271,14 +241,14 @@ NCGS_VR = Method(
         ),
     ),
     counted=(
-        setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
-        setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
+        setting(BALL.seven, smoothness=1.5, batch=3, period=4, iterations=10),
+        setting(BALL.seven, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
     ),
     chosen=(
-        setting(ONE_ON_BALL, **VR_SIZES, output="uniform"),
-        setting(ONE_ON_BALL, **VR_SIZES, output="last"),
-        setting(ONE_ON_BALL, **{**VR_SIZES, "iterations": 21}, output="uniform"),
-        setting(TWO_ON_BALL, smoothness=1.5, batch=1, period=3, iterations=4, output="uniform"),
+        setting(BALL.one, **VR_SIZES, output="uniform"),
+        setting(BALL.one, **VR_SIZES, output="last"),
+        setting(BALL.one, **{**VR_SIZES, "iterations": 21}, output="uniform"),
+        setting(BALL.two, smoothness=1.5, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_ncgs_vr,
@@ -287,4 +257,4 @@ NCGS_VR = Method(
 
 METHODS = (NCGS, STOCHASTIC, NCGS_VR)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -7,39 +7,16 @@ from functools import partial
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.base.counts import Counts
-from pfbench.claims.methods.iterates import RECURSIVE, WANTED
-from pfbench.claims.methods.stating import (
-    BALL,
-    ONE,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN,
-    SEVEN_ON_BALL,
-    SPACE,
-    TWO,
-    TWO_ON_BALL,
-    along,
-    claims_of,
-    least,
-    proximal_step,
-    sized,
-    spider,
-    with_reference,
-)
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.iterates import RECURSIVE, rows
+from pfbench.claims.methods.schedules import WANTED, Printed, least, of_spiderboost, smoothness
+from pfbench.claims.methods.settings import BALL, PENALTY, SPACE, sized
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.late_outputs import at_its_end
 from pfbench.verification.laws.method import Chances, Parameters
-
-Printed = dict[str, float | None]
-
-
-def counts(s: Parameters, n: int, *, po: int) -> tuple[Counts, ...]:
-    """Return those of a full gradient for each epoch; po is what a step costs of them."""
-    return with_reference(s, n, at_snapshot=False, po=po * s["iterations"])
-
 
 # --- SARAH ------------------------------------------------------------------------------------
 
@@ -59,8 +36,8 @@ def sarah_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[
             pick, x = (int(np.argmin(off)), p), candidates[int(np.argmin(off))]
         xs, gs = [x], list[Floats]()
         for one in epoch:
-            formed = spider(problem, s, xs, gs)
-            there = proximal_step(problem, s, xs[-1], one.estimate)
+            formed = estimates.spider(problem, s, xs, gs)
+            there = estimates.proximal_step(problem, s, xs[-1], one.estimate)
             yield Place(formed=formed, x=there, pick=pick)
             xs.append(one.x)
             gs.append(one.estimate)
@@ -136,10 +113,8 @@ def spider_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator
 
     Where it stopped before T, one component shows the v that stopped it.
     """
-    limit, places = (
-        2.0 * s.get("tolerance", 0.0),
-        along(problem, s, told, form=spider, move=normalised),
-    )
+    limit = 2.0 * s.get("tolerance", 0.0)
+    places = estimates.along(problem, s, told, form=estimates.spider, move=normalised)
     for t, (one, place) in enumerate(zip(told, places, strict=True), 1):
         stops = s.get("option", 2) == 1 and float(np.linalg.norm(one.estimate)) <= limit
         ratios = [math.inf] if stops else []
@@ -187,19 +162,14 @@ def momentum_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterat
     x, y = problem.start(), problem.start()
     zs, gs = list[Floats](), list[Floats]()
     for k, one in enumerate(told, 1):
-        alpha = 2.0 / (epochs_begun(k, s["period"]) + 1.0)
+        alpha = 2.0 / (estimates.epochs(k, s["period"]) + 1.0)
         lam = (1.0 + alpha) * s["step"]
         zs.append((1.0 - alpha) * y + alpha * x)
-        formed = spider(problem, s, zs, gs)
+        formed = estimates.spider(problem, s, zs, gs)
         gs.append(one.estimate)
         after = problem.prox(x, one.estimate, lam)
         yield Place(formed=formed, x=zs[-1] + (s["step"] / lam) * (after - x))
         x, y = after, one.x
-
-
-def epochs_begun(k: int, q: int) -> int:
-    """Return ceil(k/q)."""
-    return -(-k // q)
 
 
 def of_momentum(asked: Wanted) -> Printed:
@@ -207,42 +177,35 @@ def of_momentum(asked: Wanted) -> Printed:
 
     Theorem 3 of wang2019 prints no constant of T.
     """
-    epsilon, c = asked.epsilon, asked.constants
-    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
-    return {
-        "iterations": 20.0 * L * c.delta / epsilon**2,
-        "step": 1.0 / (8.0 * L),
-        "batch": root,
-        "period": root,
-    }
+    return {**of_spiderboost(asked, constant=20.0), "step": 1.0 / (8.0 * smoothness(asked))}
 
 
 # --- the methods ------------------------------------------------------------------------------
+
+COUNTED = rows((3, 4, 10), (9, 3, 7), (1, 1, 3))
+
+of_epochs = partial(estimates.with_reference, at_snapshot=False)
 
 SARAH = Method(
     name="sarah",
     source="Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)",
     referee=sarah_path,
-    counts=partial(counts, po=0),
+    counts=of_epochs,
     enumerated=(
         setting(SPACE, step=0.3, batch=1, period=3, iterations=3),
         setting(SPACE, step=0.3, batch=2, period=2, iterations=4),
         setting(SPACE, step=0.3, batch=1, period=3, iterations=6, output="last"),
-        setting(TWO, step=0.3, batch=2, period=3, iterations=3),  # batch = n
+        setting(SPACE.two, step=0.3, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(SPACE, step=0.3, batch=3, period=4, iterations=10),
         setting(SPACE, step=0.3, batch=3, period=4, iterations=10, output="last"),
     ),
-    counted=(
-        setting(SEVEN, step=0.1, batch=3, period=4, iterations=10),
-        setting(SEVEN, step=0.1, batch=9, period=3, iterations=7),
-        setting(SEVEN, step=0.1, batch=1, period=1, iterations=3),
-    ),
+    counted=tuple(setting(SPACE.seven, step=0.1, **size) for size in COUNTED),
     chosen=(
-        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
-        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="last"),
-        setting(ONE, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
+        setting(SPACE.one, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
+        setting(SPACE.one, step=0.3, batch=1, period=4, iterations=8, output="last"),
+        setting(SPACE.one, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
     ),
     sized=tuple(
         sized(SPACE, step=0.3, batch=32, period=p, iterations=2000)
@@ -259,29 +222,25 @@ SPIDER = Method(
     name="spider",
     source="Fang, Li, Lin, Zhang 2018, algorithm 1",
     referee=spider_path,
-    counts=partial(counts, po=0),
+    counts=of_epochs,
     length=spider_length,
     enumerated=(
         *(setting(SPACE, step=0.3, lam=0.2, **size) for size in RECURSIVE),
-        setting(TWO, step=0.3, lam=0.2, batch=2, period=3, iterations=3),  # batch = n
+        setting(SPACE.two, step=0.3, lam=0.2, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(SPACE, step=0.3, lam=0.2, batch=3, period=4, iterations=10),
         setting(SPACE, step=0.1, lam=9.0, batch=1, period=2, iterations=4),
         setting(SPACE, step=0.1, batch=2, period=3, iterations=7, option=1),
-        setting(ONE, step=0.1, batch=2, period=3, iterations=60, option=1, tolerance=0.5),
+        setting(SPACE.one, step=0.1, batch=2, period=3, iterations=60, option=1, tolerance=0.5),
     ),
-    counted=(
-        setting(SEVEN, step=0.1, lam=0.2, batch=3, period=4, iterations=10),
-        setting(SEVEN, step=0.1, lam=0.2, batch=9, period=3, iterations=7),
-        setting(SEVEN, step=0.1, lam=0.2, batch=1, period=1, iterations=3),
-    ),
+    counted=tuple(setting(SPACE.seven, step=0.1, lam=0.2, **size) for size in COUNTED),
     chosen=(
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=21, output="uniform"),
-        setting(TWO, step=0.3, lam=0.2, batch=1, period=3, iterations=4, output="uniform"),
-        setting(ONE, step=0.1, batch=1, period=3, iterations=8, option=1),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(SPACE.two, step=0.3, lam=0.2, batch=1, period=3, iterations=4, output="uniform"),
+        setting(SPACE.one, step=0.1, batch=1, period=3, iterations=8, option=1),
     ),
     outputs=spider_output,
     at_end=at_its_end,
@@ -295,26 +254,22 @@ MOMENTUM = Method(
     name="prox-spiderboost-m",
     source="wang2019 algorithm 3, theorem 3",
     referee=momentum_path,
-    counts=partial(counts, po=1),
+    counts=partial(estimates.each_step, of=of_epochs, po=1),
     enumerated=(
         *(setting(BALL, step=0.2, **size) for size in RECURSIVE),
-        setting(TWO_ON_BALL, step=0.2, batch=2, period=3, iterations=3),  # batch = n
+        setting(BALL.two, step=0.2, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(BALL, step=0.2, batch=3, period=4, iterations=10),
         setting(PENALTY, step=0.2, batch=3, period=4, iterations=10),
         setting(BALL, step=0.4, batch=1, period=1, iterations=4),
     ),
-    counted=(
-        setting(SEVEN_ON_BALL, step=0.1, batch=3, period=4, iterations=10),
-        setting(SEVEN_ON_BALL, step=0.1, batch=9, period=3, iterations=7),
-        setting(SEVEN_ON_BALL, step=0.1, batch=1, period=1, iterations=3),
-    ),
+    counted=tuple(setting(BALL.seven, step=0.1, **size) for size in COUNTED),
     chosen=(
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="last"),
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=21, output="uniform"),
-        setting(TWO_ON_BALL, step=0.2, batch=1, period=3, iterations=4, output="uniform"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(BALL.two, step=0.2, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_momentum,
@@ -324,4 +279,4 @@ MOMENTUM = Method(
 
 METHODS = (SARAH, SPIDER, MOMENTUM)
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -2,21 +2,13 @@
 
 import math
 
-from pfbench.base.constants import Constants
-from pfbench.claims.methods.iterates import (
-    AT_SNAPSHOTS,
-    BATCHES,
-    CONDITIONAL,
-    TABLES,
-    WANTED,
-    stated,
-)
-from pfbench.claims.methods.stating import claims_of, saga, sg, svrg
+from pfbench.claims.methods.estimates import saga, sg, svrg
+from pfbench.claims.methods.iterates import CONDITIONAL, stated
+from pfbench.claims.methods.schedules import WANTED, Printed, constant_step, smoothness
+from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted
 
 SOURCE = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm {}"
-
-Printed = dict[str, float | None]
 
 
 def of_sfw(asked: Wanted) -> Printed:
@@ -33,29 +25,18 @@ def of_sfw(asked: Wanted) -> Printed:
     return {"iterations": T, "batch": T, "step": step}
 
 
-def constant_step(error: float, L: float, c: Constants, epsilon: float) -> Printed:
-    """Return T and gamma of h0/(T gamma) + error L D^2 gamma <= epsilon, gamma at most 1."""
-    curvature = error * L * c.D**2
-    T = math.ceil(
-        max(1.0, 4.0 * curvature * c.delta / epsilon**2, c.delta / curvature) * (1.0 - 1e-12)
-    )
-    return {"iterations": T, "step": min(1.0, math.sqrt(c.delta / (T * curvature)))}
-
-
 def of_svfw(asked: Wanted) -> Printed:
     """Return m = n^(1/3) rounded up, b = m^2, with which the error is at most L gamma D."""
-    epsilon, c = asked.epsilon, asked.constants
-    m = math.ceil(c.n ** (1.0 / 3.0) - 1e-9)
-    return {**constant_step(1.5, max(c.L_f, c.L_ms), c, epsilon), "period": m, "batch": m * m}
+    m = math.ceil(asked.constants.n ** (1.0 / 3.0) - 1e-9)
+    return {**constant_step(asked, smoothness(asked), 1.5), "period": m, "batch": m * m}
 
 
 def of_sagafw(asked: Wanted) -> Printed:
     """Return b = n^(2/3) and the error's bound sqrt 2 L gamma D n/b^(3/2); claimed: b = n^(1/3)."""
-    epsilon, c = asked.epsilon, asked.constants
-    claimed = asked.given.get("option") == "claimed"
+    c, claimed = asked.constants, asked.given.get("option") == "claimed"
     b = math.ceil(c.n ** ((1.0 if claimed else 2.0) / 3.0) - 1e-9)
     error = 1.5 if claimed else 0.5 + math.sqrt(2.0) * c.n * b**-1.5
-    return {**constant_step(error, c.L_max, c, epsilon), "batch": b}
+    return {**constant_step(asked, c.L_max, error), "batch": b}
 
 
 CLAIMED = tuple(Wanted(one.epsilon, one.constants, {"option": "claimed"}) for one in WANTED)
@@ -66,7 +47,6 @@ METHODS = (
         SOURCE.format(2),
         CONDITIONAL,
         sg,
-        BATCHES,
         printed=of_sfw,
         whose="b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench "
         "with sigma^2",
@@ -76,7 +56,6 @@ METHODS = (
         SOURCE.format(3),
         CONDITIONAL,
         svrg,
-        AT_SNAPSHOTS,
         printed=of_svfw,
         whose="m and b of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench",
     ),
@@ -85,7 +64,6 @@ METHODS = (
         SOURCE.format(4),
         CONDITIONAL,
         saga,
-        TABLES,
         printed=of_sagafw,
         whose="repaired by pfbench: b, T and gamma by a bound of its own; option=claimed has the b "
         "of Reddi et al. 2016 (Allerton), which is disputed, with the T and gamma of svfw",
@@ -93,4 +71,4 @@ METHODS = (
     ),
 )
 
-CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
+CLAIMS = claims_of(*METHODS)

@@ -9,12 +9,12 @@ from functools import partial
 
 from pfbench.algorithms.norms import SCG
 from pfbench.base.state import Point
-from pfbench.claims.pethick2025.descent import of_constant, of_vanishing
+from pfbench.claims.pethick2025.descent import theorem
 from pfbench.claims.pethick2025.instances import held, held_with_noise
 from pfbench.points import combine
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.stating.mean_along import MeanAlong, gap
-from pfbench.verification.units import GRADIENT, VALUE, formula
+from pfbench.verification import Mutant, instance
+from pfbench.verification.stating.mean_along import gap
+from pfbench.verification.units import VALUE
 
 ALPHA = 1.0
 """The constant momentum of theorem 5.6: with exact gradients the bound is nearest with 1."""
@@ -84,52 +84,37 @@ ASSUMED = (
     "gradients unbiased, of variance at most sigma^2",
 )
 
-CONSTANT = Claim(
-    name="pethick2025-thm5.6",
-    source="pethick2025 theorem 5.6; sharper: pfbench",
+_theorem = partial(
+    theorem,
+    of=gap,
+    unit=VALUE,
+    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
+    algorithm="scg",
+    assumptions=ASSUMED,
+    takes=(0.8, 0.8),
+)
+
+CONSTANT = _theorem(
+    "5.6",
+    constant_printed,
+    constant_sharper,
     statement=(
         "SCG, alpha constant, gamma = K^(-1/2): E V <= (Delta + 2 L rho^2)/sqrt(K) + D_2 [2 L_2 "
         "D_2/(alpha sqrt(K)) + (sqrt(2 alpha) + s/(K(1-s))) sigma], s = sqrt(1-alpha/2); sharper "
         "(ours): D_2 [L_2 D_2 (1-alpha)/(alpha sqrt(K)) + (sqrt(alpha/(2-alpha)) + 1/(alpha K)) "
         "sigma]"
     ),
-    check=MeanAlong(
-        bounds={"printed": constant_printed, "sharper": constant_sharper},
-        of=gap,
-        parameters=partial(of_constant, alpha=ALPHA),
-    ),
-    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
-    algorithm="scg",
-    assumptions=ASSUMED,
-    schedule="alpha = 1, gamma = K^(-1/2)",
-    takes=(0.8, 0.8),
-    formulas=(
-        formula(constant_printed, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
-        formula(constant_sharper, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
-    ),
+    alpha=ALPHA,
 )
 
-VANISHING = Claim(
-    name="pethick2025-thm5.7",
-    source="pethick2025 theorem 5.7; sharper: pfbench",
+VANISHING = _theorem(
+    "5.7",
+    vanishing_printed,
+    vanishing_sharper,
     statement=(
         "SCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E V <= [2 Delta + (4/3) D_2 sqrt(4 sigma^2 + "
         "8 L_2^2 D_2^2)]/K^(1/4) + 2 L rho^2/K^(3/4); sharper (ours): [Delta + D_2 ((4/3) sigma + "
         "(2/3) L_2 D_2)]/K^(1/4) + 2 L rho^2/K^(3/4)"
-    ),
-    check=MeanAlong(
-        bounds={"printed": vanishing_printed, "sharper": vanishing_sharper},
-        of=gap,
-        parameters=of_vanishing,
-    ),
-    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
-    algorithm="scg",
-    assumptions=ASSUMED,
-    schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
-    takes=(0.8, 0.8),
-    formulas=(
-        formula(vanishing_printed, VALUE, sigma=GRADIENT),
-        formula(vanishing_sharper, VALUE, sigma=GRADIENT),
     ),
 )
 

@@ -1,6 +1,12 @@
-"""What one step of uSCG gains, summed: lemma D.1 of pethick2025; and the schedules of theorems."""
+"""What one step of uSCG gains, summed: lemma D.1 of pethick2025; and the claims of theorems."""
 
-from pfbench.verification.stating.mean_along import Numbers
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pfbench.verification import Claim
+from pfbench.verification.stating.mean_along import MeanAlong, Numbers
+from pfbench.verification.units import GRADIENT, Unit, formula
 
 
 def descended(
@@ -18,3 +24,25 @@ def of_constant(c: Numbers, alpha: float) -> Numbers:
 def of_vanishing(c: Numbers) -> Numbers:
     """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
     return {"step": c["K"] ** -0.75}
+
+
+def theorem(
+    number: str, *bounds: Callable[..., float], of: Any, unit: Unit, alpha: float = 0.0, **told: Any
+) -> Claim:
+    """Return the claim of a theorem: its bound as printed, and a sharper one; alpha vanishes if 0.
+
+    Both bound the mean of `of`, in its unit; `told` is as of `Claim`.
+    """
+    fixed, vanishing = {"alpha": alpha} if alpha else {}, "alpha_k = k^(-1/2), gamma = K^(-3/4)"
+    return Claim(
+        name=f"pethick2025-thm{number}",
+        source=f"pethick2025 theorem {number}; sharper: pfbench",
+        check=MeanAlong(
+            bounds=dict(zip(("printed", "sharper"), bounds, strict=True)),
+            of=of,
+            parameters=partial(of_constant, alpha=alpha) if alpha else of_vanishing,
+        ),
+        schedule=f"alpha = {alpha:g}, gamma = K^(-1/2)" if alpha else vanishing,
+        formulas=tuple(formula(one, unit, fixed, sigma=GRADIENT) for one in bounds),
+        **told,
+    )

@@ -164,10 +164,8 @@ _AVERAGED = (
 )
 
 
-def _claim(
-    number: str, algorithm: str, statement: str, printed: Callable[..., float], **kind: bool
-) -> Claim:
-    constant, held = kind["constant"], kind["held"]
+def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., float]) -> Claim:
+    constant, held = printed is not vanishing_printed, algorithm == "scg"
     fixed = {"alpha": ALPHA} if constant else {}
     units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
     sharper = constant_sharper if constant else vanishing_sharper
@@ -218,8 +216,6 @@ CONSTANT = _claim(
     "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
     f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
     constant_printed,
-    constant=True,
-    held=False,
 )
 VANISHING = _claim(
     "4",
@@ -227,8 +223,6 @@ VANISHING = _claim(
     "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
     vanishing_printed,
-    constant=False,
-    held=False,
 )
 CONSTANT_HELD = _claim(
     "6",
@@ -236,8 +230,6 @@ CONSTANT_HELD = _claim(
     "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
     f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
     constant_held_printed,
-    constant=True,
-    held=True,
 )
 VANISHING_HELD = _claim(
     "7",
@@ -245,8 +237,6 @@ VANISHING_HELD = _claim(
     "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
     vanishing_printed,
-    constant=False,
-    held=True,
 )
 
 CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)

@@ -254,65 +254,53 @@ CLAIMS = (GEOM, DUAL_GAP)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class Ball(Changed):
-    """A ball of which a subclass changes something."""
-
-
 class OfBall(Changed):
     """A problem whose ball is a faulty one; the ball's own minimisation answers."""
 
-    ball: Any = Ball
+    class Ball(Changed):
+        """A ball of which a subclass changes something."""
 
     @property
     def norm(self) -> Any:
         """The faulty ball."""
-        return self.ball(self._right.norm)
+        return self.Ball(self._right.norm)
 
     def lo(self, g: Gradient) -> Point:
         """Return the faulty ball's minimiser."""
         return self.norm.steepest(g)
 
 
-class UnitZeta(Ball):
-    """A ball that says zeta = 1."""
-
-    zeta = 1.0
-
-
 class ZetaOne(OfBall):
     """Takes zeta = 1, as of the Euclidean ball."""
 
-    ball = UnitZeta
+    class Ball(OfBall.Ball):
+        """A ball that says zeta = 1."""
 
-
-class DoubledZeta(Ball):
-    """A ball whose zeta is of the diameter."""
-
-    @property
-    def zeta(self) -> float:
-        """Return D_2/rho = 2 rho_2/rho."""
-        return 2.0 * float(self._right.zeta)
+        zeta = 1.0
 
 
 class DiameterForRadius(OfBall):
     """Takes the Euclidean diameter D_2 for the radius rho_2."""
 
-    ball = DoubledZeta
+    class Ball(OfBall.Ball):
+        """A ball whose zeta is of the diameter."""
 
-
-class OneLength(Ball):
-    """A ball that divides all by one length."""
-
-    def steepest(self, g: Gradient) -> Point:
-        """Return -radius g/|g|_2."""
-        size = float(np.linalg.norm(g))
-        return -self.radius * g / size if size else 0.0 * g
+        @property
+        def zeta(self) -> float:
+            """Return D_2/rho = 2 rho_2/rho."""
+            return 2.0 * float(self._right.zeta)
 
 
 class UnscaledRows(OfBall):
     """Divides the whole gradient by its length, not each row or singular value by its own."""
 
-    ball = OneLength
+    class Ball(OfBall.Ball):
+        """A ball that divides all by one length."""
+
+        def steepest(self, g: Gradient) -> Point:
+            """Return -radius g/|g|_2."""
+            size = float(np.linalg.norm(g))
+            return -self.radius * g / size if size else 0.0 * g
 
 
 class SignOfZero(OfBall):
@@ -324,18 +312,15 @@ class SignOfZero(OfBall):
         return v if isinstance(v, np.ndarray) else v.matrix()
 
 
-class PrimalForDual(Ball):
-    """A ball whose dual norm is that of the nuclear and the l1 ball."""
-
-    def dual(self, g: Gradient) -> float:
-        """Return zeta |g|_2, the bound of the dual norm."""
-        return float(self._right.zeta * np.linalg.norm(g))
-
-
 class BoundForNorm(OfBall):
     """Takes zeta |g|_2 for |g|_*, its upper bound."""
 
-    ball = PrimalForDual
+    class Ball(OfBall.Ball):
+        """A ball whose dual norm is that of the nuclear and the l1 ball."""
+
+        def dual(self, g: Gradient) -> float:
+            """Return zeta |g|_2, the bound of the dual norm."""
+            return float(self._right.zeta * np.linalg.norm(g))
 
 
 MUTANTS = (

@@ -226,10 +226,11 @@ class ZeroBegins(NormalisedSGD):
     begins = "zero"
 
 
+_muon = partial(Mutant.edited, Muon, Muon.run)
+_decaying = partial(Mutant.edited, USCG, Decaying.moved)
+
 MUTANTS = (
-    Mutant.edited(
-        Muon,
-        Muon.run,
+    _muon(
         "muon-nesterov-on",
         "Muon with Nesterov's momentum on.",
         {
@@ -238,18 +239,14 @@ MUTANTS = (
         },
         MUON,
     ),
-    Mutant.edited(
-        Muon,
-        Muon.run,
+    _muon(
         "muon-signs-of-entries",
         "Takes the signs of all entries for the polar factor.",
         {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
         MUON,
         DIAGONAL,
     ),
-    Mutant.edited(
-        USCG,
-        Decaying.moved,
+    _decaying(
         "uscg-decay-ahead",
         "Decays the new point in place of the old one.",
         {"* x + self.step * v": "* (x + self.step * v)"},
@@ -265,12 +262,5 @@ MUTANTS = (
         {"combine(x, v, self.step)": "x + self.step * v"},
         HELD,
     ),
-    Mutant.edited(
-        USCG,
-        Decaying.moved,
-        "uscg-twice-as-far",
-        "Steps by 2 gamma.",
-        {"+ self.step": "+ 2.0 * self.step"},
-        FREE,
-    ),
+    _decaying("uscg-twice-as-far", "Steps by 2 gamma.", {"+ self.step": "+ 2.0 * self.step"}, FREE),
 )

@@ -11,10 +11,10 @@ import numpy as np
 
 from pfbench.algorithms.norms import USCG, ConditionalGradient
 from pfbench.base.state import Point
-from pfbench.claims.pethick2025.descent import descended, of_constant, of_vanishing
+from pfbench.claims.pethick2025.descent import descended, theorem
 from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.stating.mean_along import MeanAlong, dual_norm, known
+from pfbench.verification.stating.mean_along import dual_norm, known
 from pfbench.verification.statistics import Decision, across, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
@@ -141,47 +141,35 @@ LEMMA_1 = Claim(
     formulas=(formula(descended, GRADIENT, gamma=(0, 0), error=GRADIENT),),
 )
 
-CONSTANT = Claim(
-    name="pethick2025-thm5.4",
-    source="pethick2025 theorem 5.4; sharper: pfbench",
+_theorem = partial(theorem, of=dual_norm, unit=GRADIENT, algorithm="uscg", assumptions=ASSUMED)
+
+CONSTANT = _theorem(
+    "5.4",
+    constant_printed,
+    constant_sharper,
     statement=(
         "uSCG, alpha constant, gamma = K^(-1/2): E |grad f|_* <= Delta/(rho sqrt(K)) + L rho/"
         "(2 sqrt(K)) + 2 zeta [sqrt(2) L_2 rho_2/(alpha sqrt(K)) + (sqrt(alpha) + s/(K(1-s))) "
         "sigma], s = sqrt(1-alpha/2); sharper (ours): [L_2 rho_2 (1-alpha)/(alpha sqrt(K)) + "
         "(sqrt(alpha/(2-alpha)) + 1/(alpha K)) sigma]"
     ),
-    check=MeanAlong(
-        bounds={"printed": constant_printed, "sharper": constant_sharper},
-        of=dual_norm,
-        parameters=partial(of_constant, alpha=ALPHA),
-    ),
+    alpha=ALPHA,
     instances=(
         instance(travel, K=1_000, begin=1_000**0.5),
         instance(signs, K=100),
         instance(spectral, K=100),
     ),
-    algorithm="uscg",
-    assumptions=ASSUMED,
-    schedule="alpha = 0.5, gamma = K^(-1/2)",
     takes=(2.0, 2.0),
-    formulas=(
-        formula(constant_printed, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
-        formula(constant_sharper, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
-    ),
 )
 
-VANISHING = Claim(
-    name="pethick2025-thm5.5",
-    source="pethick2025 theorem 5.5; sharper: pfbench",
+VANISHING = _theorem(
+    "5.5",
+    vanishing_printed,
+    vanishing_sharper,
     statement=(
         "uSCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E |grad f|_* <= [2 Delta + (8/3)(2 rho_2) "
         "sqrt(4 sigma^2 + 8 L_2^2 rho_2^2)]/(rho K^(1/4)) + L rho/K^(3/4); sharper (ours): "
         "[Delta/rho + 2 zeta ((4/3) sigma + (2/3) L_2 rho_2)] K^(-1/4) + L rho/(2 K^(3/4))"
-    ),
-    check=MeanAlong(
-        bounds={"printed": vanishing_printed, "sharper": vanishing_sharper},
-        of=dual_norm,
-        parameters=of_vanishing,
     ),
     instances=(
         *(instance(travel, K=K, begin=math.pow(K, 0.25)) for K in (100, 1_000, 10_000, 100_000)),
@@ -190,14 +178,7 @@ VANISHING = Claim(
         instance(signs, K=100),
         instance(spectral, K=100),
     ),
-    algorithm="uscg",
-    assumptions=ASSUMED,
-    schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
     takes=(4.0, 10.0),
-    formulas=(
-        formula(vanishing_printed, GRADIENT, sigma=GRADIENT),
-        formula(vanishing_sharper, GRADIENT, sigma=GRADIENT),
-    ),
 )
 
 CLAIMS = (LEMMA_1, CONSTANT, VANISHING)

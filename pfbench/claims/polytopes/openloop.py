@@ -149,8 +149,6 @@ FACE = Claim(
 )
 
 
-# --- the separation ---
-
 # --- the separation -------------------------------------------------------------------------------
 
 _SEARCHED = {"step": "line-search"}
@@ -213,10 +211,10 @@ CLAIMS = (GENERAL, FACE, SEPARATION)
 
 # --- planted faults -------------------------------------------------------------------------------
 
+_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
+
 MUTANTS = (
-    Mutant.edited(
-        FrankWolfe,
-        FrankWolfe.run,
+    _loop(
         "openloop-short-step",
         "Calls the exact short step of |x - z|^2/2 an open loop.",
         {
@@ -225,9 +223,7 @@ MUTANTS = (
         },
         SEPARATION,
     ),
-    Mutant.edited(
-        FrankWolfe,
-        FrankWolfe.run,
+    _loop(
         "openloop-constant-step",
         "Calls a constant step an open loop.",
         {"gamma = l / (t + l)": "gamma = 0.5"},

@@ -5,16 +5,15 @@ Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGS, condg
-from pfbench.base.protocols import Problem
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
+from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.statistics import across, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, product
@@ -67,34 +66,28 @@ FACES = (
 # --- the check ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class InnerRun:
-    """One call of condg: l, u, lambda, eta; what it returned and what it cost."""
-
-    problem: Problem
-    l: Floats  # noqa: E741
-    u: Floats
-    lam: float
-    eta: float
-    found: Floats
-    calls: int
-
-    def gap(self) -> float:
-        """Return the inner gap on return, over eta."""
-        g = self.l + (self.found - self.u) / self.lam
-        return (float(g @ self.found) - self.problem.minimum(g)[0]) / self.eta
-
-    def distance(self) -> float:
-        """Return |u+ - prox|^2 over lambda eta."""
-        exact = self.problem.prox(self.u, self.l, self.lam)
-        return float(np.sum((self.found - exact) ** 2)) / (self.lam * self.eta)
-
-    def count(self) -> float:
-        """Return the calls of linear minimisation over their bound."""
-        return self.calls / most_calls(self.problem.set.diameter, self.lam, self.eta)
+Measured = Callable[[Inner, int], float]
+"""One call of condg and its linear minimisations -> what is bounded, over its bound."""
 
 
-def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
+def gap(call: Inner, made: int) -> float:
+    """Return the inner gap on return, over eta."""
+    g = call.l + (call.answer - call.u) / call.lam
+    return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
+
+
+def distance(call: Inner, made: int) -> float:
+    """Return |u+ - prox|^2 over lambda eta."""
+    exact = call.problem.prox(call.u, call.l, call.lam)
+    return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
+
+
+def count(call: Inner, made: int) -> float:
+    """Return the calls of linear minimisation over their bound."""
+    return made / most_calls(call.problem.set.diameter, call.lam, call.eta)
+
+
+def inner_runs(trial: Trial, option: int) -> dict[str, list[tuple[Inner, int]]]:
     """Return calls of condg from runs of ncgs: u is theta_md, l the gradient there.
 
     Of option II these are the calls that make theta_ag; the cost of one is known for option I.
@@ -111,30 +104,27 @@ def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
             problem = face(rng)
             smoothness = problem.constants(problem.start()).L_f
             cases.append((f"{face.build.__name__}, {seed}", problem, smoothness, 1e-3))
-    found: dict[str, list[InnerRun]] = {}
+    found: dict[str, list[tuple[Inner, int]]] = {}
     for name, problem, smoothness, eta in cases:
         algorithm = trial.make(
             iterations=trial.pick(4, 20), smoothness=smoothness, tolerance=eta, option=option
         )
-        before = 0
         found[name] = []
         for step in trial.follow(problem, algorithm):
-            u, x, calls = np.array(step.at), np.array(step.state.x), step.counts().lo
-            l, lam = problem.gradient(u), 0.5 / smoothness  # noqa: E741
-            found[name].append(InnerRun(problem, l, u, lam, eta, x, calls - before))
-            before = calls
+            u, lam = np.array(step.at), 0.5 / smoothness
+            call = Inner(problem, problem.gradient(u), u, lam, eta, np.array(step.state.x))
+            found[name].append((call, len(step.minimised)))
     return found
 
 
-def at_most_one(
-    trial: Trial, *, of: Callable[[InnerRun], float], options: tuple[int, ...] = (1, 2)
-) -> Evidence:
+def at_most_one(trial: Trial, *, of: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
     """Test that a quantity of condg is at most 1 in every call, over all families."""
     parts = {}
     calls = 0
     for option in options:
         for name, runs in inner_runs(trial, option).items():
-            parts[f"option {option}, {name}"] = decide_inequality([*map(of, runs)], CERTAIN)
+            ratios = [of(*run) for run in runs]
+            parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
             calls += len(runs)
     return Evidence(across(parts), {"ratio": 1.0}, calls)
 
@@ -153,7 +143,7 @@ STOP = _bound(
     name="qu2018-condg-stop",
     source="qu2018 algorithm 2",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
-    check=partial(at_most_one, of=InnerRun.gap),
+    check=partial(at_most_one, of=gap),
     formulas=(product(VALUE, {"eta": 1}, eta=VALUE),),
     takes=(0.2, 1.5),
 )
@@ -162,7 +152,7 @@ COUNT = _bound(
     name="qu2018-condg-count",
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
-    check=partial(at_most_one, of=InnerRun.count, options=(1,)),
+    check=partial(at_most_one, of=count, options=(1,)),
     formulas=(formula(most_calls, NUMBER, lam=STEP, eta=VALUE),),
     takes=(0.1, 1.0),
 )
@@ -171,7 +161,7 @@ DISTANCE = _bound(
     name="qu2018-condg-distance",
     source="qu2018 (8)",
     statement="|u+ - prox|^2 <= lambda eta",
-    check=partial(at_most_one, of=InnerRun.distance),
+    check=partial(at_most_one, of=distance),
     formulas=(product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
     takes=(0.2, 1.5),
 )

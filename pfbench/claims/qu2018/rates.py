@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
@@ -77,7 +78,7 @@ def spend(
 
 
 def decide(
-    x: Floats, runs: Rows[int, list[Spent]], what: str, claimed: float, first: int
+    x: npt.ArrayLike, runs: Rows[int, list[Spent]], what: str, claimed: float, first: int
 ) -> Decision:
     """Decide the exponent of x in one kind of calls, with so many seeds at first."""
 
@@ -185,17 +186,17 @@ Decisions = dict[str, Decision]
 
 
 def exponents(
-    sweeps: Mapping[str, Sweep], seeds: int, what: str, claimed: float
+    sweeps: Mapping[str, Sweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
 
-    SFO is the kind `what` of `Spent`, with the exponent `claimed`, on the l1 ball also tuned; that
-    of LO is 2. The last result is the number of runs.
+    SFO to the target has the exponent `claimed`, on the l1 ball also tuned; that of LO is 2. The
+    last result is the number of runs.
     """
     sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
     for name, sweep in sweeps.items():
         rows, multiples = sweep.rows(), sweep.multiples
-        sfo[name] = decide(multiples, rows, what, claimed, seeds)
+        sfo[name] = decide(multiples, rows, "sfo_to_target", claimed, seeds)
         if name == "l1 ball":
             sfo |= sweep.tuned(rows, claimed)
         lo[name] = decide(multiples, rows, "lo", 2.0, seeds)

@@ -101,7 +101,7 @@ def rate(trial: Trial) -> Evidence:
         "l1 ball": sweep(SMALL, trial.pick(4, 10)),
         "noise on a ball": sweep(SMALL_NOISE, trial.pick(16, 20)),
     }
-    sfo, lo, output, runs = exponents(sweeps, trial.pick(6, 20), "sfo_to_target", 2.0)
+    sfo, lo, output, runs = exponents(sweeps, trial.pick(6, 20), 2.0)
     return Evidence(
         given(
             {"SFO to the target": across(sfo), "LO in all": across(lo)},

@@ -9,16 +9,7 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.qu2018.rates import (
-    GOOD,
-    Sample,
-    Spent,
-    Sweep,
-    decide,
-    exponents,
-    in_expectation,
-    spend,
-)
+from pfbench.claims.qu2018 import rates
 from pfbench.claims.qu2018.steps import mapping_sq
 from pfbench.estimators import SVRG
 from pfbench.sets import Box
@@ -103,10 +94,10 @@ def mean(trial: Trial) -> Evidence:
         f"spread on a ball, T={long}": _mean(trial, SPREAD(), long),
         "slope, T=20": _mean(trial, SLOPE(), 20),
     }
-    return in_expectation(trial, samples, trial.pick(40, 48))
+    return rates.in_expectation(trial, samples, trial.pick(40, 48))
 
 
-def _mean(trial: Trial, problem: indefinite.Indefinite, T: int) -> Sample:
+def _mean(trial: Trial, problem: indefinite.Indefinite, T: int) -> rates.Sample:
     constants = problem.constants(problem.start())
     L, n = constants.L, problem.n
     m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
@@ -134,17 +125,17 @@ def rate(trial: Trial) -> Evidence:
         return variance_reduced(c.L, c.delta, iterations)
 
     sweeps = {
-        name: Sweep(trial, problem, largest, lam=lambda L: 1.0 / (3.0 * L))
+        name: rates.Sweep(trial, problem, largest, lam=lambda L: 1.0 / (3.0 * L))
         for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
     }
-    sfo, lo, output, runs = exponents(sweeps, trial.pick(6, 20), "sfo_to_target", 1.0)
+    sfo, lo, output, runs = rates.exponents(sweeps, trial.pick(6, 20), 1.0)
     steps = trial.pick((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
     seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.pick(6, 20)
     lines = Rows(lambda seed: [_along(trial, LINE(T=T), seed) for T in steps], seeds)
-    sfo["line"] = decide(np.array(steps, dtype=np.float64), lines, "sfo_to_target", 1.0, first)
+    sfo["line"] = rates.decide(steps, lines, "sfo_to_target", 1.0, first)
     sizes = trial.pick((64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768))
     by_size = Rows(lambda seed: [_along(trial, LINE(n=n), seed) for n in sizes], seeds)
-    in_n = decide(np.array(sizes, dtype=np.float64), by_size, "sfo_to_target", 2.0 / 3.0, first)
+    in_n = rates.decide(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _good_on_average(trial, sizes)
     parts = {"SFO, eps": across(sfo), "SFO, n": by_schedule(in_n), "LO, eps": across(lo)}
     return Evidence(
@@ -158,26 +149,26 @@ def rate(trial: Trial) -> Evidence:
     )
 
 
-def _along(trial: Trial, problem: indefinite.Indefinite, seed: int) -> Spent:
+def _along(trial: Trial, problem: indefinite.Indefinite, seed: int) -> rates.Spent:
     """Run the schedule to a little less than the slope, which only the end of a line has."""
     constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
     algorithm = trial.scheduled(epsilon, constants)
     lam = 1.0 / (3.0 * constants.L)
-    return spend(trial, problem, algorithm, epsilon, lam, seed=seed, most=1e5)
+    return rates.spend(trial, problem, algorithm, epsilon, lam, seed=seed, most=1e5)
 
 
 def _good_on_average(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
     """Decide that the schedule's output is good on average at every n; return the runs, too."""
     means = []
-    for seed in trial.seeds(trial.pick(GOOD // len(sizes), 20), "n"):
+    for seed in trial.seeds(trial.pick(rates.GOOD // len(sizes), 20), "n"):
         for n in sizes:
             made = GROWING(np.random.default_rng(seed), n=n)
             constants = made.constants(made.start())
             epsilon = variance_reduced(constants.L, constants.delta, 480)
             algorithm = trial.scheduled(epsilon, constants)
             lam = 1.0 / (3.0 * constants.L)
-            means.append(spend(trial, made, algorithm, epsilon, lam, seed=seed).mean)
+            means.append(rates.spend(trial, made, algorithm, epsilon, lam, seed=seed).mean)
     return decide_mean(means, 1.0), len(means)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
-from pfbench.claims.relatives.instances import BALL, BATCH
-from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, instance
+from pfbench.claims.relatives.instances import BALL, of_sliding
+from pfbench.verification import Claim, Evidence, Instance, Mutant, instance
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.laws.counts import MORE_WORK
@@ -32,32 +32,22 @@ def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `cgs-convex`: x+ is told by y+ = (1 - gamma) y + gamma x+."""
     c = problem.constants(problem.start())
     x = y = problem.start()
-    given = {"iterations": _STEPS, "smoothness": c.L_f, "diameter": c.D}
-    for k, (after, made, _) in enumerate(_steps(trial, problem, given), 1):
-        gamma = 3.0 / (k + 2.0)
+    made = trial.make(iterations=_STEPS, smoothness=c.L_f, diameter=c.D)
+    for k, step in enumerate(trial.follow(problem, made), 1):
+        after, gamma = np.array(step.state.x), 3.0 / (k + 2.0)
         there, g = y + (after - y) / gamma, problem.gradient(y + gamma * (x - y))
         lam, eta = (k + 1.0) / (3.0 * c.L_f), c.L_f * c.D**2 / (k * k + k)
-        yield Inner(problem, g, x, lam, eta, there), made
+        yield Inner(problem, g, x, lam, eta, there), len(step.minimised)
         x, y = there, after
 
 
 def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
     """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
-    c, x = problem.constants(problem.start()), problem.start()
-    eta = c.delta / (12.0 * _STEPS)
-    sizes = {"iterations": _STEPS, "period": BATCH, "batch": 10 * BATCH}
-    for after, made, step in _steps(trial, problem, {**sizes, "smoothness": c.L, "tolerance": eta}):
-        yield Inner(problem, step.yielded, x, 1.0 / c.L, eta, after), made
-        x = after
-
-
-def _steps(trial: Trial, problem: Any, given: dict[str, Any]) -> Iterator[tuple[Floats, int, Any]]:
-    """Yield each iterate with the linear minimisations made for it."""
-    before = 0
-    for step in trial.follow(problem, trial.make(**given)):
-        spent = step.counts().lo
-        yield np.array(step.state.x), spent - before, step
-        before = spent
+    given = of_sliding(problem.constants(problem.start()), steps=_STEPS)
+    lam, eta = 1.0 / given["smoothness"], given["tolerance"]
+    for x, step in trial.moves(problem, trial.make(**given)):
+        call = Inner(problem, step.yielded, x, lam, eta, np.array(step.state.x))
+        yield call, len(step.minimised)
 
 
 def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:

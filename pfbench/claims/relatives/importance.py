@@ -33,9 +33,9 @@ from pfbench.algorithms.lan_sliding import NCGSSpider
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
+from pfbench.claims.relatives import instances
 from pfbench.claims.relatives.instances import gap, unequal
 from pfbench.estimators import SPIDERG
-from pfbench.sets.body import AnySet
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import branches
 from pfbench.verification.stating.bound import bound
@@ -109,16 +109,9 @@ LAW = Claim(
 
 
 def of_sliding(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
-    sizes = {"iterations": steps, "period": ROOT, "batch": 10 * ROOT}
-    eta = c.delta / (12.0 * steps)
-    return {**sizes, "smoothness": c.L_mean, "tolerance": eta, **BY_SMOOTHNESS}
-
-
-def printed(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta."""
-    most = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
-    return float(c.L_mean * most)
+    """Return the sizes of `instances.of_sliding`, with the mean of the L_i, by which it draws."""
+    sizes = instances.of_sliding(c, steps=steps, root=ROOT)
+    return {**sizes, "smoothness": c.L_mean, **BY_SMOOTHNESS}
 
 
 def sharper(c: Constants, parameters: Any) -> float:
@@ -130,14 +123,7 @@ def sharper(c: Constants, parameters: Any) -> float:
 
 def mapping(problem: Any, x: Any) -> float:
     """Return |G|^2, G = L (x - P(x - grad f(x)/L)) with the mean of the L_i for L."""
-    L, C = problem.constants(problem.start()).L_mean, problem.set
-    return squared(np.asarray(x), problem.gradient(np.asarray(x)), L, C)
-
-
-def squared(x: Floats, g: Floats, L: float, over: AnySet) -> float:
-    """Return |L (x - P(x - g/L))|^2."""
-    G = L * (x - over.project(x - g / L))
-    return float(G @ G)
+    return instances.mapping_at(problem, x, problem.constants(problem.start()).L_mean)
 
 
 SLIDING = Claim(
@@ -147,7 +133,7 @@ SLIDING = Claim(
     ", components drawn by their L_i, L the mean of these; and <= 9.43 L h0/N + 17.8 L eta "
     "(derived by pfbench)",
     check=bound(
-        {"the source's": printed, "of pfbench": sharper},
+        {"the source's": instances.sliding_mapping, "of pfbench": sharper},
         mapping,
         over="mean",
         parameters=partial(of_sliding, steps=100),

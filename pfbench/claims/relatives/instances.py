@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.constants import Constants
 from pfbench.sets import L2Ball
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification import instance
 from pfbench.verification.instruments.indefinite import Indefinite
 
 N, BATCH = 64, 8
+
+PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
+"""b = sqrt n and p = b/(n + b)."""
 
 
 def signed(radius: float = 0.0, spread: float = 1.0) -> Indefinite:
@@ -68,7 +72,23 @@ def height(problem: Any, x: Any) -> float:
 
 def mapping(problem: Any, x: Any, *, over: float) -> float:
     """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
-    L = over * problem.constants(problem.start()).L_ms
+    return mapping_at(problem, x, over * problem.constants(problem.start()).L_ms)
+
+
+def mapping_at(problem: Any, x: Any, L: float) -> float:
+    """Return |G|^2, G = L (x - P(x - grad f(x)/L))."""
     x = np.asarray(x)
     G = L * (x - problem.set.project(x - problem.gradient(x) / L))
     return float(G @ G)
+
+
+def of_sliding(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
+    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
+    sizes = {"iterations": steps, "period": root, "batch": 10 * root}
+    return {**sizes, "smoothness": c.L, "tolerance": c.delta / (12.0 * steps)}
+
+
+def sliding_mapping(c: Constants, parameters: Any) -> float:
+    """Return 16 L h0/N + 24 L eta, L that of the steps."""
+    most = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
+    return float(parameters.smoothness * most)

@@ -22,7 +22,8 @@ from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, Loople
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
+from pfbench.claims.relatives import instances
+from pfbench.claims.relatives.instances import BALL, gap, height, mapping, signed
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.stating.bound import bound
@@ -157,8 +158,7 @@ ERRORS = tuple(_errors(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 def of_prox(c: Constants, *, T: int) -> dict[str, Any]:
     """Return eta = 1/(4L), b = sqrt n, p = b/(n + b), where c = 1."""
-    p = BATCH / (N + BATCH)
-    return {"iterations": T, "batch": BATCH, "refresh": p, "step": 1.0 / (4.0 * c.L)}
+    return {"iterations": T, **instances.PAGED, "step": 1.0 / (4.0 * c.L)}
 
 
 def prox_mapping(c: Constants, parameters: Any) -> float:
@@ -183,29 +183,16 @@ PROX = Claim(
 )
 
 
-def of_sliding(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
-    eta = c.delta / (12.0 * steps)
-    sizes = {"iterations": steps, "period": BATCH, "batch": 10 * BATCH}
-    return {**sizes, "smoothness": c.L, "tolerance": eta}
-
-
-def sliding_mapping(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta."""
-    most = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
-    return float(parameters.smoothness * most)
-
-
 SLIDING = Claim(
     name="relatives-mapping-ncgs-spider",
     source="Lan 2020, theorem 7.18, as a formal development quotes it",
     statement="mean over k <= N of E|G(x_k)|^2 <= 16 L h0/N + 24 L eta at lambda = 1/L with "
     "b = 10 T; L that of the mean square, draws uniform",
     check=bound(
-        sliding_mapping,
+        instances.sliding_mapping,
         partial(mapping, over=1.0),
         over="mean",
-        parameters=partial(of_sliding, steps=150),
+        parameters=partial(instances.of_sliding, steps=150),
     ),
     instances=(BALL,),
     algorithm="ncgs-spider",
@@ -274,6 +261,8 @@ CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)
 
 # --- planted faults -------------------------------------------------------------------------------
 
+_convex_cgs = partial(Mutant.edited, ConvexCGS, ConvexCGS.run)
+
 MUTANTS = (
     Mutant.edited(
         StormFW,
@@ -332,17 +321,13 @@ MUTANTS = (
         {"self.smoothness": "(200.0 * self.smoothness)"},
         SLIDING,
     ),
-    Mutant.edited(
-        ConvexCGS,
-        ConvexCGS.run,
+    _convex_cgs(
         "cgs-convex-coarse",
         "Stops condg where its gap is a thousand times eta.",
         {"L * self.diameter": "1000.0 * L * self.diameter"},
         HEIGHT,
     ),
-    Mutant.edited(
-        ConvexCGS,
-        ConvexCGS.run,
+    _convex_cgs(
         "cgs-convex-more-lo",
         "Asks for 600 linear minimisations a step that it has no use for.",
         {"yield State(": "_ = [ask.lo(g) for _ in range(600)]\n            yield State("},

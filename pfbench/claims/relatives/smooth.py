@@ -12,7 +12,7 @@ from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
 from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives.instances import BALL, BATCH, SPACE, N, gap, squared
+from pfbench.claims.relatives.instances import BALL, BATCH, PAGED, SPACE, N, gap, squared
 from pfbench.verification import Claim, Mutant
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.units import SQUARE, VALUE
@@ -32,8 +32,7 @@ def descent(constants: Constants, parameters: Any) -> float:
 
 def of_page(constants: Constants, *, T: int) -> dict[str, Any]:
     """Return b = sqrt n, p = b/(n + b), c = 1 and 0.8 of the sharp step, whose runs vary less."""
-    p, eta = BATCH / (N + BATCH), 0.8 * sharp(1.0, constants)
-    return {"iterations": T, "batch": BATCH, "refresh": p, "step": eta}
+    return {"iterations": T, **PAGED, "step": 0.8 * sharp(1.0, constants)}
 
 
 def of_lsvrg(constants: Constants, *, T: int) -> dict[str, Any]:
@@ -51,14 +50,14 @@ def of_zerosarah(constants: Constants, *, T: int) -> dict[str, Any]:
     return {**given, "step": sharp(c2, constants)}
 
 
-def _smooth(name: str, parameters: Any, T: int, source: str) -> Claim:
+def _smooth(name: str, parameters: Any, source: str) -> Claim:
     return Claim(
         name=f"relatives-smooth-{name}",
         source=source,
         statement="mean over t < T of E|grad f(x_t)|^2 <= 2 h0/(eta T) if (eta L c)^2 + eta L_f "
         "<= 1 (derived by pfbench)",
         check=bound(
-            descent, squared, over="mean", parameters=partial(parameters, T=T), runs=(240, 320)
+            descent, squared, over="mean", parameters=partial(parameters, T=100), runs=(240, 320)
         ),
         instances=(SPACE,),
         algorithm=name,
@@ -69,14 +68,13 @@ def _smooth(name: str, parameters: Any, T: int, source: str) -> Claim:
     )
 
 
-SMOOTH_PAGE = _smooth("page", of_page, 100, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench")
-SMOOTH_LSVRG = _smooth("lsvrg", of_lsvrg, 100, "Kovalev, Horvath, Richtarik 2020; pfbench")
-SMOOTH_ZEROSARAH = _smooth("zerosarah", of_zerosarah, 100, "Li, Hanzely, Richtarik 2021; pfbench")
+SMOOTH_PAGE = _smooth("page", of_page, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench")
+SMOOTH_LSVRG = _smooth("lsvrg", of_lsvrg, "Kovalev, Horvath, Richtarik 2020; pfbench")
+SMOOTH_ZEROSARAH = _smooth("zerosarah", of_zerosarah, "Li, Hanzely, Richtarik 2021; pfbench")
 
 
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
 
-PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
 SIZES: dict[str, tuple[dict[str, Any], float]] = {
     "spider-fw": ({"batch": 8, "period": 8}, math.sqrt(7 / 8)),
     "page-fw": (PAGED, 1.0),

@@ -27,8 +27,7 @@ from pfbench.sets import Simplex
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball
-from pfbench.verification.scales import EXCESS, GAP, MAPPING, MAPPING_SQ, Order
-from pfbench.verification.scales import complexity as stated
+from pfbench.verification.scales import EXCESS, GAP, MAPPING, MAPPING_SQ, Order, complexity
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
@@ -95,17 +94,9 @@ _CUBES = (126, 512, 1728, 5832, 13_824)
 """The n of a fit in n, such that roots hardly need rounding."""
 
 
-def two_decades(largest: float) -> tuple[float, ...]:
-    """Return accuracies over two decades."""
-    return tuple(largest * np.logspace(0.0, -2.0, 5))
-
-
-def one_decade(largest: float) -> tuple[float, ...]:
-    """Return accuracies over one decade, where the calls grow so fast that two are out of reach."""
-    return tuple(largest * np.logspace(0.0, -1.0, 5))
-
-
-Orders = Mapping[str, float | tuple[float, float]]
+def decades(largest: float, count: float = 2.0, points: int = 5) -> tuple[float, ...]:
+    """Return accuracies over two decades, or over fewer where calls grow fast."""
+    return tuple(largest * np.logspace(0.0, -count, points))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,8 +105,8 @@ class Row:
 
     Attributes
     ----------
-    orders
-        Powers of 1/epsilon by the kind of calls, or pairs of these with powers of n.
+    powers, in_n
+        Powers of 1/epsilon by the kind of calls, and that of n in SFO.
     criterion
         What is at most epsilon, one of `scales`.
     of
@@ -130,13 +121,19 @@ class Row:
         Whether the promise is of the last iterate, and not of the mean over all.
     """
 
-    orders: Orders
+    powers: Mapping[str, float]
+    in_n: float = 0.0
     criterion: str
     of: Callable[[Any, Any], float]
     family: Instance
     epsilons: tuple[float, ...]
     at: tuple[float, tuple[int, ...]] = (0.0, ())
     last: bool = False
+
+    @property
+    def orders(self) -> dict[str, tuple[float, float]]:
+        """The powers of 1/epsilon and of n by the kind of calls."""
+        return {k: (power, self.in_n if k == "SFO" else 0.0) for k, power in self.powers.items()}
 
     @property
     def shrink(self) -> float:
@@ -201,7 +198,7 @@ def measured(trial: Trial, *, row: Row) -> Evidence:
     cases = [Case(trial, row, one) for one in row.epsilons]
     made = Rows(lambda seed: [case.calls(seed) for case in cases], seeds)
     parts, claimed = dict[str, Decision](), dict[str, float]()
-    for kind, (power, _) in pairs(row).items():
+    for kind, power in row.powers.items():
 
         def counts(k: int, kind: str = kind) -> Any:
             return np.array([[one[kind] for one in line] for line in made(k)])
@@ -213,167 +210,143 @@ def measured(trial: Trial, *, row: Row) -> Evidence:
     if sizes:
         growing = [Case(trial, row, epsilon, {"n": n}) for n in sizes]
         grown = Rows(lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds)
-        name, power = "SFO in n", pairs(row)["SFO"][1]
-        fit = fitted(sizes, grown, least_decades=1.99)
-        parts[name], claimed[name] = by_schedule(decide_exponent(fit, power)), power
+        name, fit = "SFO in n", fitted(sizes, grown, least_decades=1.99)
+        parts[name], claimed[name] = by_schedule(decide_exponent(fit, row.in_n)), row.in_n
         runs += len(grown.made) * len(sizes)
     return Evidence(all_of(parts), claimed, runs)
-
-
-def pairs(row: Row) -> dict[str, tuple[float, float]]:
-    """Return the powers of 1/epsilon and of n by the kind of calls."""
-    return {k: o if isinstance(o, tuple) else (o, 0.0) for k, o in row.orders.items()}
 
 
 # --- the rows -------------------------------------------------------------------------------------
 
 _SMOOTH = partial(
     Row,
+    powers={"SFO": 2.0},
     criterion=MAPPING,
     of=squared,
     family=instance(bowl, size=2.5, spread=0.25, bounded=False).called("bowl"),
-    epsilons=two_decades(0.3),
+    epsilons=decades(0.3),
 )
 
 _GAP = partial(
     Row,
+    powers={"SFO": 2.0, "LO": 2.0},
     criterion=GAP,
     of=gap,
     family=instance(bowl, size=0.6).called("bowl"),
-    epsilons=two_decades(0.3),
+    epsilons=decades(0.3),
 )
 
-_UPDATES = partial(
-    Row,
-    criterion=GAP,
-    of=gap,
-    family=instance(bowl, size=2.5).called("bowl"),
-    epsilons=two_decades(0.05),
-)
+_UPDATES = partial(_GAP, family=instance(bowl, size=2.5).called("bowl"), epsilons=decades(0.05))
 
 _CONVEX = partial(Row, criterion=EXCESS, of=height, last=True)
 
 _SIMPLEX = partial(
-    _CONVEX,
-    family=instance(spread_out).called("simplex"),
-    epsilons=tuple(0.02 * np.logspace(0.0, -1.6, 6)),
+    _CONVEX, family=instance(spread_out).called("simplex"), epsilons=decades(0.02, 1.6, 6)
 )
 
 _NOISE = instance(leaning, noise=1.0).called("slope")
 
-_ROOT: Orders = {"SFO": (2.0, 1 / 2), "LO": 2.0}
-_CUBE: Orders = {"SFO": (2.0, 2 / 3), "LO": 2.0}
 _IN_GAP, _IN_SMOOTH, _IN_UPDATES = 0.03, 0.03, 0.005
 
 ROWS: Mapping[str, tuple[Row, str]] = {
-    "page": (
-        _SMOOTH(orders={"SFO": (2.0, 1 / 2)}, at=(_IN_SMOOTH, _ROOTS)),
-        "Li, Bao, Zhang, Richtarik 2021",
-    ),
+    "page": (_SMOOTH(in_n=1 / 2, at=(_IN_SMOOTH, _ROOTS)), "Li, Bao, Zhang, Richtarik 2021"),
     "lsvrg": (
-        _SMOOTH(orders={"SFO": (2.0, 2 / 3)}, at=(_IN_SMOOTH, _CUBES)),
+        _SMOOTH(in_n=2 / 3, at=(_IN_SMOOTH, _CUBES)),
         "Kovalev, Horvath, Richtarik 2020, the estimate; the rate is of pfbench",
     ),
     "zerosarah": (
-        _SMOOTH(orders={"SFO": (2.0, 1 / 2)}, at=(2.0 * _IN_SMOOTH, _ROOTS)),
+        _SMOOTH(in_n=1 / 2, at=(2.0 * _IN_SMOOTH, _ROOTS)),
         "Li, Hanzely, Richtarik 2021",
     ),
     "spiderboost": (
-        _SMOOTH(orders={"SFO": (2.0, 1 / 2)}, at=(_IN_SMOOTH, _ROOTS)),
+        _SMOOTH(in_n=1 / 2, at=(_IN_SMOOTH, _ROOTS)),
         "wang2019 theorem 1, the older method beside these",
     ),
     "prox-page": (
-        Row(
-            orders={"SFO": (2.0, 1 / 2), "PO": 2.0},
-            criterion=MAPPING,
+        _SMOOTH(
+            powers={"SFO": 2.0, "PO": 2.0},
+            in_n=1 / 2,
             of=partial(mapping, over=4.0),
             family=instance(bowl, size=1.2).called("bowl"),
-            epsilons=two_decades(0.3),
             at=(_IN_SMOOTH, _ROOTS),
         ),
         "Li, Bao, Zhang, Richtarik 2021, the estimate; the rate is of pfbench",
     ),
-    "spider-fw": (_GAP(orders=_ROOT, at=(_IN_GAP, _ROOTS)), "Yurtsever, Sra, Cevher 2019"),
-    "page-fw": (_GAP(orders=_ROOT, at=(_IN_GAP, _ROOTS)), "Beznosikov, Dobre, Gidel 2024"),
+    "spider-fw": (_GAP(in_n=1 / 2, at=(_IN_GAP, _ROOTS)), "Yurtsever, Sra, Cevher 2019"),
+    "page-fw": (_GAP(in_n=1 / 2, at=(_IN_GAP, _ROOTS)), "Beznosikov, Dobre, Gidel 2024"),
     "lsvrg-fw": (
-        _GAP(orders=_CUBE, at=(_IN_GAP, _CUBES)),
+        _GAP(in_n=2 / 3, at=(_IN_GAP, _CUBES)),
         "Kovalev, Horvath, Richtarik 2020, the estimate; the rate is of pfbench",
     ),
     "zerosarah-fw": (
-        _GAP(orders=_ROOT, at=(2.0 * _IN_GAP, _ROOTS)),
+        _GAP(in_n=1 / 2, at=(2.0 * _IN_GAP, _ROOTS)),
         "Li, Hanzely, Richtarik 2021, the estimate; the rate is of pfbench",
     ),
     "svfw": (
-        _GAP(orders=_CUBE, at=(_IN_GAP, _CUBES)),
+        _GAP(in_n=2 / 3, at=(_IN_GAP, _CUBES)),
         "Reddi, Sra, Poczos, Smola 2016, the older method beside these",
     ),
     "storm-fw": (
-        Row(
-            orders={"SFO": 3.0, "LO": 3.0},
-            criterion=GAP,
-            of=gap,
+        _GAP(
+            powers={"SFO": 3.0, "LO": 3.0},
             family=instance(bowl, size=0.6, noise=0.06, spread=0.0).called("bowl"),
-            epsilons=one_decade(0.3),
+            epsilons=decades(0.3, 1.0),
         ),
         "Cutkosky, Orabona 2019, the estimate; the rate is of pfbench",
     ),
     "nfwu-page": (
-        _UPDATES(orders=_ROOT, at=(_IN_UPDATES, _LARGE)),
+        _UPDATES(in_n=1 / 2, at=(_IN_UPDATES, _LARGE)),
         "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; the rate is of pfbench",
     ),
     "nfwu-lsvrg": (
-        _UPDATES(orders=_CUBE, at=(_IN_UPDATES, _CUBES)),
+        _UPDATES(in_n=2 / 3, at=(_IN_UPDATES, _CUBES)),
         "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; the rate is of pfbench",
     ),
     "nfwu-storm": (
-        Row(
-            orders={"SFO": 3.0, "LO": 2.0},
-            criterion=GAP,
-            of=gap,
+        _UPDATES(
+            powers={"SFO": 3.0, "LO": 2.0},
             family=instance(bowl, size=2.5, noise=0.06, spread=0.0).called("bowl"),
-            epsilons=two_decades(0.05),
         ),
         "shen2019 algorithm 1 along Cutkosky, Orabona 2019; the rate is of pfbench",
     ),
     "nfwu-spiderg": (
-        _UPDATES(orders=_ROOT, at=(_IN_UPDATES, _LARGE)),
+        _UPDATES(in_n=1 / 2, at=(_IN_UPDATES, _LARGE)),
         "shen2019 theorem 3.1, the older method beside these",
     ),
     "ncgs-spider": (
-        Row(
-            orders={"SFO": (1.0, 1 / 2), "LO": 2.0},
+        _SMOOTH(
+            powers={"SFO": 1.0, "LO": 2.0},
+            in_n=1 / 2,
             criterion=MAPPING_SQ,
             of=partial(mapping, over=1.0),
             family=instance(bowl, size=0.3, shrink=0.0).called("bowl"),
-            epsilons=two_decades(0.3),
             at=(0.003, _ROOTS),
         ),
         "Lan 2020, corollary 7.13, as a formal development quotes it",
     ),
     "one-sfw": (
-        _CONVEX(orders={"SFO": 2.0, "LO": 2.0}, family=_NOISE, epsilons=one_decade(0.1)),
+        _CONVEX(powers={"SFO": 2.0, "LO": 2.0}, family=_NOISE, epsilons=decades(0.1, 1.0)),
         "Zhang et al. 2020, the rate",
     ),
     "momentum-sfw": (
-        _CONVEX(orders={"SFO": 3.0, "LO": 3.0}, family=_NOISE, epsilons=one_decade(0.15)),
+        _CONVEX(powers={"SFO": 3.0, "LO": 3.0}, family=_NOISE, epsilons=decades(0.15, 1.0)),
         "Mokhtari, Hassani, Karbasi 2020, the rate",
     ),
     "page-fw-convex": (
-        _SIMPLEX(orders={"SFO": 1.0, "LO": 1.0}),
+        _SIMPLEX(powers={"SFO": 1.0, "LO": 1.0}),
         "Li, Bao, Zhang, Richtarik 2021, the estimate; the rate is of pfbench",
     ),
     "spider-fw-convex": (
-        _SIMPLEX(orders={"SFO": 2.0, "LO": 1.0}),
+        _SIMPLEX(powers={"SFO": 2.0, "LO": 1.0}),
         "Yurtsever, Sra, Cevher 2019, the rate",
     ),
-    "cgs-convex": (_SIMPLEX(orders={"FO": 0.5, "LO": 1.0}), "Lan, Zhou 2016"),
+    "cgs-convex": (_SIMPLEX(powers={"FO": 0.5, "LO": 1.0}), "Lan, Zhou 2016"),
 }
 """Each row and its source, by the method."""
 
 
 def _claim(name: str, row: Row, source: str) -> Claim:
-    found = pairs(row)
-    told = ", ".join(f"{Order(*order)} {kind}" for kind, order in found.items())
+    told = ", ".join(f"{Order(*order)} {kind}" for kind, order in row.orders.items())
     mean = "in the mean, f convex" if row.last else "in the mean over the iterates"
     return Claim(
         name=f"relatives-table1-{name}",
@@ -386,7 +359,7 @@ def _claim(name: str, row: Row, source: str) -> Claim:
         assumptions=("f convex",) if row.last else ("L = L_ms", "L_f"),
         schedule="theory, cut where its promise is kept",
         takes=(None, 15.0),
-        orders=stated(name, row.criterion, **found),
+        orders=complexity(name, row.criterion, **row.orders),
     )
 
 

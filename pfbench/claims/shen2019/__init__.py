@@ -26,18 +26,8 @@ PAPER = Paper.of(
     "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
     "Minimization, AISTATS 2019",
     (
-        counts,
-        theorem31,
-        remark31,
-        error_laws,
-        error_law_errata,
-        unbiased,
-        table1,
-        size_errata,
-        sagafw,
-        matrix_recovery,
-        theorem51,
-        faults,
+        *(counts, theorem31, remark31, error_laws, error_law_errata, unbiased),
+        *(table1, size_errata, sagafw, matrix_recovery, theorem51, faults),
     ),
 )
 """All that is said of the paper."""

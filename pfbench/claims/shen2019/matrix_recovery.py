@@ -14,18 +14,9 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.runs.loop.solve import solve
-from pfbench.verification import (
-    Claim,
-    Dossier,
-    Erratum,
-    Evidence,
-    Floats,
-    Mutant,
-    Quote,
-    Trial,
-    instance,
-)
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.statistics import equal
 

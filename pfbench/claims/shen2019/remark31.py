@@ -12,18 +12,9 @@ from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.paths import not_rejected
 from pfbench.claims.shen2019.problems import valley
-from pfbench.verification import (
-    Claim,
-    Dossier,
-    Erratum,
-    Evidence,
-    Floats,
-    Mutant,
-    Quote,
-    Trial,
-    instance,
-)
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
+from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import decide_inequality, decide_share, equal, given
 from pfbench.verification.units import GRADIENT, VALUE, formula, product

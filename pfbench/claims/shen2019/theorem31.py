@@ -14,23 +14,12 @@ from pfbench.claims.shen2019.paths import error_of, errors, not_rejected
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery, valley
 from pfbench.estimators import SVRG
 from pfbench.points import inner
-from pfbench.verification import (
-    Claim,
-    Dossier,
-    Erratum,
-    Evidence,
-    Floats,
-    Instance,
-    Mutant,
-    Quote,
-    Trial,
-    Unfit,
-    Untestable,
-    instance,
-)
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
+from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, decide_mean, given
+from pfbench.verification.subject import Unfit, Untestable
 from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, product
 
 

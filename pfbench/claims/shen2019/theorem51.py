@@ -11,18 +11,9 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import (
-    Claim,
-    Dossier,
-    Erratum,
-    Evidence,
-    Floats,
-    Mutant,
-    Quote,
-    Trial,
-    instance,
-)
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.contrast import ROUNDING, Contrast, compared, stream
+from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.statistics import Decision, across, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
@@ -107,9 +98,6 @@ LOWER_BOUND = Claim(
     schedule="explicit",
     takes=(3.0, 60.0),
 )
-
-
-# --- planted faults -------------------------------------------------------------------------------
 
 
 # --- errata ---------------------------------------------------------------------------------------

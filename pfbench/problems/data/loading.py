@@ -5,7 +5,6 @@ by name, and never computed with.
 """
 
 import hashlib
-import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,8 +19,8 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown
-from pfbench.problems.data import ratings, svmlight, tables
-from pfbench.problems.data.cache import EXTRA, cache_folder, file_of, located, places, sum_beside
+from pfbench.problems.data import embedded, ratings, svmlight, tables
+from pfbench.problems.data.cache import cache_folder, file_of, located, places, sum_beside
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.text import PACKED, ContentError, unpacked
@@ -30,9 +29,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Content = TypeVar("Content")
-
-DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
-"""Images of each digit, 0 to 9, in scikit-learn's set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +125,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     record = _record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
         with _known_to_scikit_learn(record):
-            return _classification(record, _breast_cancer(), verified=False)
+            return _classification(record, embedded.breast_cancer(), verified=False)
     with _cached(record, folder) as path:
         return read_classification(record, path, path.name)
 
@@ -191,14 +187,14 @@ def load_digits_matrix() -> Floats:
         If scikit-learn is not installed, or its images are not the known ones.
     """
     record = DATA_SETS["digits"]
-    matrix = np.ascontiguousarray(_from_scikit_learn(record).data, dtype=np.float64)
+    matrix, _ = embedded.digits()
     with _known_to_scikit_learn(record):
         _expect("shape", matrix.shape, record.shape)
         _expect_recorded("sha256 of arrays", arrays_digest(matrix), record.sha256_arrays)
     return matrix
 
 
-def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
+def load_multiclass(name: str) -> Classification:
     """Load a data set with several classes; ``digits`` are the images with the digit as label.
 
     Raises
@@ -209,11 +205,10 @@ def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
         As `load_classification`; also if scikit-learn's digits are not the known ones.
     """
     if name != "digits":
-        return load_classification(_record(name, ("multiclass",)), folder=folder)
+        return load_classification(_record(name, ("multiclass",)))
     record = DATA_SETS[name]
-    labels = np.asarray(_from_scikit_learn(record).target, dtype=np.float64)
-    rows = _all_stored(load_digits_matrix(), labels)
-    kinds = replace(record, classes=10, counts=DIGIT_COUNTS, sha256_arrays=None)
+    rows = embedded.all_stored(load_digits_matrix(), embedded.digits()[1])
+    kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
     with _known_to_scikit_learn(record):
         return _classification(kinds, rows, verified=True)
 
@@ -323,16 +318,11 @@ def _cached(record: DataSet, folder: Path | None) -> Iterator[Path]:
     try:
         yield path
     except ContentError as fault:
+        own = f"; to read a file of your own, give source=movielens with edition={path}"
         raise DataError(
             f"{path} is not the data set {record.name}: {fault}; move it away and run "
-            f"`pfbench data fetch {record.name}`{_own(record, path)}."
+            f"`pfbench data fetch {record.name}`{own if record.task == 'ratings' else ''}."
         ) from fault
-
-
-def _own(record: DataSet, path: Path) -> str:
-    """Return how a file of somebody's own is read, if it may be one."""
-    own = f"; to read a file of your own, give source=movielens with edition={path}"
-    return own if record.task == "ratings" else ""
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
@@ -404,33 +394,3 @@ def _short(value: object) -> str:
     """Return a value for a message; a sum by its first digits."""
     text = str(value)
     return f"{text[:16]}..." if isinstance(value, str) and len(text) > 16 else text
-
-
-def _from_scikit_learn(record: DataSet) -> Any:
-    """Return one of the sets that come with scikit-learn, as its own bunch of arrays."""
-    try:
-        from sklearn import datasets
-    except ModuleNotFoundError:
-        raise DataError(
-            f"the data set {record.name} comes with scikit-learn, which is not installed: {EXTRA}."
-        ) from None
-    load = {"digits": datasets.load_digits, "breast-cancer": datasets.load_breast_cancer}
-    return load[record.name]()
-
-
-def _breast_cancer() -> svmlight.Rows:
-    """Return the standardised features and +1/-1 labels of breast-cancer."""
-    bunch = _from_scikit_learn(DATA_SETS["breast-cancer"])
-    values = np.array(bunch.data, dtype=np.float64)
-    for column in values.T:
-        column -= math.fsum(column) / column.size
-        column /= math.sqrt(math.fsum(column * column) / column.size)
-    return _all_stored(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
-
-
-def _all_stored(matrix: Floats, labels: Floats) -> svmlight.Rows:
-    """Return labelled rows of which every entry is stored."""
-    n, d = matrix.shape
-    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
-    indices = np.tile(np.arange(d, dtype=np.int32), n)
-    return svmlight.Rows(indptr, indices, matrix.ravel(), labels)

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 
 from pfbench.base.visible import visible
-from pfbench.reporting import statistics
 from pfbench.reporting.comparison import Comparison, all_at_equal_counts
 from pfbench.reporting.figures.panels import Figure, figure
 from pfbench.reporting.findings import orderings, orders_in_words, summary, tuning
@@ -22,6 +21,7 @@ from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
 from pfbench.reporting.report import Environment, Report
 from pfbench.reporting.results import Results
+from pfbench.reporting.statistics.curves import column
 from pfbench.reporting.tables import Table
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import counted, listed, measure_name, significant
@@ -254,7 +254,7 @@ def machine() -> str:
 
 def _is_interval(results: Results, measure: str) -> bool:
     for _, run in results.runs:
-        low, high = (statistics.column(run, name) for name in (f"{measure}_lower", measure))
+        low, high = (column(run, name) for name in (f"{measure}_lower", measure))
         if low.size and (low < high).any():
             return True
     return False

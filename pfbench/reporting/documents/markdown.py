@@ -7,7 +7,7 @@ from pfbench.reporting.documents.contents import Contents, Part, failure_sentenc
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures.panels import Figure
 from pfbench.reporting.findings import orders_in_words, summary
-from pfbench.reporting.statistics import Final, band_means, final
+from pfbench.reporting.statistics.curves import Final, band_means, final
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.words import listed, measure_name
 from pfbench.runs.planning.study import Study

@@ -14,7 +14,7 @@ from pfbench.reporting.findings import orders_in_words, summary, versus
 from pfbench.reporting.findings.claims import claims_table
 from pfbench.reporting.findings.front import Front
 from pfbench.reporting.findings.result_tables import results_table
-from pfbench.reporting.statistics import Final
+from pfbench.reporting.statistics.curves import Final
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import WORDS, anchor, measure_name
 

@@ -13,7 +13,7 @@ from textwrap import wrap
 from pfbench.reporting.comparison import Compared, Scored
 from pfbench.reporting.findings.front import Front
 from pfbench.reporting.latex import latex_text, shielded
-from pfbench.reporting.statistics import leaders
+from pfbench.reporting.statistics.significance import leaders
 from pfbench.reporting.words import inside, whole
 from pfbench.runs.planning.tune import TUNED, Tune
 
@@ -46,8 +46,7 @@ class Paper:
         self._best = leaders(samples, shown)
 
     def _cells(self, panel: Compared) -> list[Scored]:
-        known = {one.group.label: one for one in panel.scored}
-        return [known[label] for label in self._labels if label in known]
+        return [one for label in self._labels if (one := panel.of(label))]
 
     def table(self) -> str:
         """Return the table, for the package booktabs, with its caption."""

@@ -21,10 +21,10 @@ from pfbench.reporting.figures.style import Style, style
 from pfbench.reporting.findings.claims import rates_of
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
+from pfbench.reporting.statistics.curves import QUARTILES_FROM
 from pfbench.reporting.theory import Rate
 from pfbench.reporting.words import AXES, measure_name
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Spec
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import Band, Ending, band, endings
+from pfbench.reporting.statistics.curves import Band, Ending, band, endings
 from pfbench.reporting.words import AXES, power_of_ten
 
 WIDE = 30.0

@@ -11,7 +11,8 @@ from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.figures.style import style
 from pfbench.reporting.figures.svg import PAGE, Drawing, Width, add_legend, begun, short
-from pfbench.reporting.statistics import Distribution, Runtimes, ecdf, profile
+from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
+from pfbench.reporting.statistics.runtimes import Runtimes
 from pfbench.reporting.words import AXES
 
 if TYPE_CHECKING:
@@ -82,8 +83,7 @@ def _by_algorithm(
         found = [
             (compared.panel.problem, scored.calls)
             for compared in comparison.panels
-            for scored in compared.scored
-            if scored.group.label == label
+            if (scored := compared.of(label))
         ]
         asks = any(one.charged.any() or not one.hits for _, calls in found for one in calls)
         if asks:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.reporting.figures.panels import Figure, Scale
 from pfbench.reporting.figures.style import style
-from pfbench.reporting.statistics import Band
+from pfbench.reporting.statistics.curves import Band
 from pfbench.reporting.words import AXES, measure_name
 
 if TYPE_CHECKING:

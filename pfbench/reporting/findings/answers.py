@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored, all_at_equal_counts
 from pfbench.reporting.results import Panel, Results
-from pfbench.reporting.statistics import HOLDS, Price, final
+from pfbench.reporting.statistics.curves import final
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.words import (
     calls_as_text,
     counted,
@@ -16,6 +17,7 @@ from pfbench.reporting.words import (
     significant,
     whole,
 )
+from pfbench.runs.loop.run import HOLDS
 from pfbench.runs.loop.stop import Stop
 
 _MOST_NAMED = 4

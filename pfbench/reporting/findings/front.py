@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pfbench.reporting.comparison import Compared, Comparison, Expected, Scored
+from pfbench.reporting.comparison import Comparison, Expected
 from pfbench.reporting.findings import versus
 from pfbench.reporting.findings.tuning import at_ends
 from pfbench.reporting.findings.versus import Duel
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import EVEN, Price
+from pfbench.reporting.statistics.bootstrap import EVEN
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import SAME, Cell, Row, Table
 from pfbench.reporting.words import counted, inside
 
@@ -104,21 +105,13 @@ class Front:
             return ""
         rival = self.rivals[0]
         pairs = [
-            (self._of(panel, self.label).needs(at), self._of(panel, rival).needs(at))
+            (mine.needs(at), its.needs(at))
             for panel in self.compared[0].panels
+            if (mine := panel.of(self.label)) and (its := panel.of(rival))
             for at in range(len(self.compared[0].targets))
-            if self._has(panel, self.label) and self._has(panel, rival)
         ]
         ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
         return f"; the strongest rival is {rival}, ahead of it on {behind} and behind on {ahead}"
-
-    @staticmethod
-    def _of(panel: Compared, label: str) -> Scored:
-        return next(one for one in panel.scored if one.group.label == label)
-
-    @staticmethod
-    def _has(panel: Compared, label: str) -> bool:
-        return any(one.group.label == label for one in panel.scored)
 
     @cached_property
     def table(self) -> Table:
@@ -177,13 +170,15 @@ class Front:
         panels = [
             next(panel for panel in one.panels if panel.panel.title == duel.title) for one in kinds
         ]
-        mine = [self._of(panel, self.label).needs(duel.at) for panel in panels]
+
+        def needs(label: str) -> list[float]:
+            return [one.needs(duel.at) for panel in panels if (one := panel.of(label))]
+
+        mine = needs(self.label)
         for rival in self.rivals:
-            if not self._has(panels[0], rival):
-                continue
-            needs = [self._of(panel, rival).needs(duel.at) for panel in panels]
-            if all(a <= b for a, b in zip(needs, mine, strict=True)) and needs != mine:
-                found.append((math.prod(needs), rival))
+            its = needs(rival)
+            if its and its != mine and all(a <= b for a, b in zip(its, mine, strict=True)):
+                found.append((math.prod(its), rival))
         return min(found)[1] if found else "nobody"
 
     def steps(self) -> dict[str, list[float]]:
@@ -195,7 +190,7 @@ class Front:
                 calls += [
                     scored.needs(at)
                     for at in range(len(self.compared[0].targets))
-                    if _counts(scored, at)
+                    if math.isfinite(scored.needs(at))
                 ]
         return {label: sorted(calls) for label, calls in found.items()}
 
@@ -217,10 +212,6 @@ def _cells(duel: Duel) -> list[Cell]:
 
 def _short(expected: Expected | None) -> Expected | None:
     return expected and replace(expected, interval=None)
-
-
-def _counts(scored: Scored, at: int) -> bool:
-    return scored.expected[at] is not None and math.isfinite(scored.needs(at))
 
 
 def front(compared: Sequence[Comparison], mine: Sequence[str]) -> Front:

@@ -17,19 +17,11 @@ import numpy as np
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import (
-    HOLDS,
-    Price,
-    column,
-    holm,
-    middle,
-    nothing_varies,
-    rank_test,
-    runtimes,
-)
-from pfbench.reporting.statistics.curves import Array
-from pfbench.reporting.statistics.significance import SIGNIFICANT, side_of
-from pfbench.runs.loop.run import Run
+from pfbench.reporting.statistics.curves import Array, column, nothing_varies
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.significance import SIGNIFICANT, holm, middle, rank_test, side_of
+from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study

@@ -2,13 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, VERDICTS, Tested
 from pfbench.reporting.findings.seeds import too_few
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
 from pfbench.runs.planning.published import Ordering, Unit
@@ -51,7 +50,8 @@ def between_units(several: Sequence[Tested]) -> list[str]:
             turned = [panel for panel in _by_panel(of) if _turned(panel, scale)]
             if not turned:
                 continue
-            own, ours = (_in(turned[0], title) for title in (_own(turned[0]).scale.title, scale))
+            own = turned[0][0]  # the paper's unit is the first
+            ours = next(one for one in turned[0] if one.scale.title == scale)
             found.append(
                 f"Between units: {order(of[0].ordering)} {_becoming(own.verdict)} in "
                 f"{inside(own.scale.title)}, and {_becoming(ours.verdict)} in {scale}, on "
@@ -184,25 +184,17 @@ def _by_panel(several: Sequence[Tested]) -> list[list[Tested]]:
     return _grouped(several, lambda one: id(one.panel))
 
 
-def _grouped(several: Sequence[Tested], key: Callable[[Tested], int]) -> list[list[Tested]]:
+def _grouped(several: Sequence[Tested], key: Callable[[Tested], Hashable]) -> list[list[Tested]]:
     """Return what belongs together, each group in the place of its first."""
-    first = {key(one): place for place, one in reversed([*enumerate(several)])}
-    ordered = sorted(several, key=lambda one: first[key(one)])
-    return [list(of) for _, of in groupby(ordered, key=key)]
-
-
-def _in(several: Sequence[Tested], title: str) -> Tested:
-    return next(one for one in several if one.scale.title == title)
-
-
-def _own(several: Sequence[Tested]) -> Tested:
-    """Return the order in the paper's own unit, which is the first."""
-    return several[0]
+    found = dict[Hashable, list[Tested]]()
+    for one in several:
+        found.setdefault(key(one), []).append(one)
+    return list(found.values())
 
 
 def _turned(several: Sequence[Tested], title: str) -> bool:
     """Return whether an order is one way in the paper's unit, and the other way in a count."""
-    own = _own(several)
+    own = several[0]
     ours = [one for one in several if one.scale.title == title]
     return bool(own.scale.unit and ours) and {own.verdict, ours[0].verdict} == {FLIPS, REPRODUCED}
 
@@ -215,10 +207,7 @@ def _worst(several: Sequence[Tested]) -> int:
 def _sentence(several: Sequence[Tested], study: Study) -> str:
     """Return what becomes of one order in each unit."""
     one = several[0].ordering
-    by_unit = dict[str, list[Tested]]()
-    for each in several:
-        by_unit.setdefault(_unit(each), []).append(each)
-    becomes = "; ".join(f"by {unit} {_becomes(of)}" for unit, of in by_unit.items())
+    becomes = "; ".join(f"by {_unit(of[0])} {_becomes(of)}" for of in _grouped(several, _unit))
     said = f"“{one.says}”" if one.published else one.says
     source = ", ".join(filter(None, (one.source, one.place)))
     told = ": ".join(filter(None, (source, said)))

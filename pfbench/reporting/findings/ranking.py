@@ -16,15 +16,10 @@ import numpy as np
 
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import (
-    Price,
-    Sample,
-    column,
-    leaders,
-    middle,
-    nothing_varies,
-    runtimes,
-)
+from pfbench.reporting.statistics.curves import column, nothing_varies
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.significance import Sample, leaders, middle
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run
@@ -240,7 +235,7 @@ def _ranked(
 ) -> Ranked:
     study, kinds = results.study, kinds_of(results)
     reached = study.targets[len(study.targets) - 1 - score[0]] if np.isfinite(score[1]) else None
-    spent = {kind: _middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
+    spent = {kind: middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
     calls = spent
     if study.targets:
         calls = {
@@ -258,13 +253,8 @@ def _ranked(
         reached,
         calls,
         spent,
-        _middle([run.last(compared(results)) for run in group.runs]),
+        middle([run.last(compared(results)) for run in group.runs]),
     )
-
-
-def _middle(values: Sequence[float]) -> float:
-    found: float = middle(np.array(values, dtype=float))
-    return found
 
 
 def _calls(one: Ranked, kind: str) -> str:

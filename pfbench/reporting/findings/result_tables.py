@@ -11,8 +11,8 @@ from pfbench.reporting.comparison import Compared, Comparison, Scored, at_equal_
 from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Final, Price
-from pfbench.reporting.statistics.prices import PRODUCTS
+from pfbench.reporting.statistics.curves import Final
+from pfbench.reporting.statistics.prices import PRODUCTS, Price
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import AXES, inside, significant
 

@@ -1,6 +1,6 @@
 """Whether the seeds of a study are enough for its tests to tell anything."""
 
-from pfbench.reporting.statistics import seeds_needed
+from pfbench.reporting.statistics.significance import seeds_needed
 from pfbench.reporting.words import counted
 
 

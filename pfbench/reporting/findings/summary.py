@@ -9,7 +9,8 @@ import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import Sample, final, first, leaders, middle, nothing_varies
+from pfbench.reporting.statistics.curves import final, first, nothing_varies
+from pfbench.reporting.statistics.significance import Sample, leaders, middle
 from pfbench.reporting.tables import Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run

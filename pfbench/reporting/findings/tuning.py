@@ -3,15 +3,15 @@
 import csv
 import io
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from pfbench.base.visible import spreadsheet_text
-from pfbench.reporting.comparison import Compared, Comparison, Scored
+from pfbench.reporting.comparison import Compared, Comparison
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Price
+from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, whole
 from pfbench.runs.loop.stop import Stop
@@ -123,9 +123,9 @@ def chosen(study: Study, tune: Tune, only: Collection[str] | None = None) -> Tab
     return Table(
         f"{study.title}: what tuning chose",
         f"Expected {tune.count.upper()} to {levels(tune)} on the seeds of the search "
-        f"({_listed(tune)}). At an end: the best may lie beyond all values that were tried, though "
-        "the grid went on by one. Spread: of the trials that reach it, the most calls over the "
-        "fewest. Where none does, the lowest last value decides. Cost: the "
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
+        "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
+        "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
         f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
         (
             "problem",
@@ -186,10 +186,6 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
         if tune is not None and method.tuned_label in only
         for at, target in enumerate(tune.targets)
     ]
-
-
-def _listed(tune: Tune) -> str:
-    return ", ".join(map(str, tune.seeds))
 
 
 def sensitivity(study: Study, tune: Tune) -> Table:
@@ -277,10 +273,9 @@ def flips(compared: Sequence[Comparison], tune: Tune) -> Flips | None:
 
 def _pairs(panel: Compared, labels: Sequence[str], at: int) -> Iterator[Row | None]:
     """Yield for each pair that has an order both ways the row of a flip, None if it is none."""
-    known = {scored.group.label: scored for scored in panel.scored}
     for first, second in combinations(labels, 2):
-        stated = _ordered(known, first, second, at)
-        tuned = _ordered(known, tuned_label(first), tuned_label(second), at)
+        stated = _ordered(panel, first, second, at)
+        tuned = _ordered(panel, tuned_label(first), tuned_label(second), at)
         if stated is None or tuned is None:
             continue
         flips = (stated[0] == first) != (tuned[0] == tuned_label(first))
@@ -288,13 +283,12 @@ def _pairs(panel: Compared, labels: Sequence[str], at: int) -> Iterator[Row | No
         yield Row(panel.panel.title, f"{first}, {second}", cells) if flips else None
 
 
-def _ordered(
-    known: Mapping[str, Scored], first: str, second: str, at: int
-) -> tuple[str, str] | None:
+def _ordered(panel: Compared, first: str, second: str, at: int) -> tuple[str, str] | None:
     """Return who of two needs fewer calls, and the order in words; None if they have none."""
-    if first not in known or second not in known:
+    one, other = panel.of(first), panel.of(second)
+    if one is None or other is None:
         return None
-    calls = {label: known[label].needs(at) for label in (first, second)}
+    calls = {first: one.needs(at), second: other.needs(at)}
     less, more = sorted(calls, key=calls.__getitem__)
     if calls[less] == calls[more]:
         return None

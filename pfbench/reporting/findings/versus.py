@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored
-from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import EVEN, HOLDS, Interval, first, ratio_interval, told
+from pfbench.reporting.results import Results
+from pfbench.reporting.statistics.bootstrap import EVEN, Interval, ratio_interval
+from pfbench.reporting.statistics.curves import first
+from pfbench.reporting.statistics.significance import told
 from pfbench.reporting.tables import SAME, Cell, Ratio, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
+from pfbench.runs.loop.run import HOLDS
 from pfbench.runs.loop.stop import Stop
 
 
@@ -87,19 +90,14 @@ def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Due
         The method, and all labels under which it stands in the study: it is no rival of itself.
     """
     return [
-        _duel(panel, at, target, label, mine)
+        _duel(panel, me, at, target, mine)
         for panel in comparison.panels
+        if (me := panel.of(label)) and any(run.status != "refused" for run in me.group.runs)
         for at, target in enumerate(comparison.targets)
-        if any(one.group.label == label and not _refused(one.group) for one in panel.scored)
     ]
 
 
-def _refused(group: Group) -> bool:
-    return all(run.status == "refused" for run in group.runs)
-
-
-def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
-    me = next(one for one in panel.scored if one.group.label == label)
+def _duel(panel: Compared, me: Scored, at: int, target: Stop, mine: Collection[str]) -> Duel:
     if any(first([run], target.measure) <= target.target for run in me.group.runs):
         return Duel(panel.panel.title, target, me, None, at, None, len(panel.scored), begun=True)
     others = [one for one in panel.scored if one.group.label not in mine]

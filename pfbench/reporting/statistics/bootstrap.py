@@ -30,7 +30,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def draws(numbers: Sequence[int], resamples: int = RESAMPLES) -> Iterator[Array]:
+def draws(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
     """Return, for each problem, how often each of its runs was drawn, by resample and run.
 
     The same numbers give the same draws, whatever else is drawn.
@@ -77,7 +77,7 @@ EVEN = 1.25
 """Two methods are called equal where the interval of their ratio is within 1/1.25 and 1.25."""
 
 
-def ratio_interval(one: Runtimes, other: Runtimes, resamples: int = RESAMPLES) -> Interval | None:
+def ratio_interval(one: Runtimes, other: Runtimes) -> Interval | None:
     """Return the interval of a ratio of expected runtimes; None where one of them has no hit.
 
     The runs of both are drawn again independently. Where neither is reached in a resample, the
@@ -85,7 +85,7 @@ def ratio_interval(one: Runtimes, other: Runtimes, resamples: int = RESAMPLES) -
     """
     if not (one.hits and other.hits) or min(one.calls.size, other.calls.size) < 2:
         return None
-    drawn = draws([one.calls.size, other.calls.size], resamples)
+    drawn = draws([one.calls.size, other.calls.size], RESAMPLES)
     above, below = (
         resampled_ert(found, times) for found, times in zip((one, other), drawn, strict=True)
     )

@@ -192,9 +192,9 @@ def side_of(x: Array, y: Array) -> int:
     return int(np.sign(above))
 
 
-def middle(sample: Array) -> float:
+def middle(sample: Sequence[float] | Array) -> float:
     """Return the median, the mean of the two middle values of an even number; infinite without any.
 
     It is infinite where one of these is: half of the runs have no value.
     """
-    return float(np.median(sample)) if sample.size else float("inf")
+    return float(np.median(sample)) if len(sample) else float("inf")

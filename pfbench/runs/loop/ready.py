@@ -108,7 +108,7 @@ class Ready:
                 f"budget={told(budget)} does not say of which calls: write pf.Budget(sfo=100), or "
                 '{"sfo": 100}.'
             )
-        limited = (budget is not None and budget.limited) or stop is not None
+        limited = (budget is not None and bool(budget.limits)) or stop is not None
         if getattr(self.algorithm, "endless", False) and not limited and time_limit is None:
             raise InputError(
                 f"{self.algorithm.name} without iterations never ends: give iterations, a budget, "

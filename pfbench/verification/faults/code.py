@@ -115,13 +115,12 @@ class Code:
 
     # --- changes ---
 
-    def change(self, node: Placed, after: str) -> Change:
-        """Return the change of an expression into another."""
-        return self._told(node, _place(node, _fitting(after)))
+    def change(self, node: Placed, after: str, *first: str) -> Change:
+        """Return the change of an expression into another.
 
-    def change_with(self, node: Placed, after: str, first: str) -> Change:
-        """As `change`, with a statement put before all others of the function."""
-        return self._told(node, _place(node, _fitting(after)), self._before(first))
+        A statement that is given, too, is put before all others of the function.
+        """
+        return self._told(node, _place(node, _fitting(after)), *map(self._before, first))
 
     def begin(self, statement: str) -> Change:
         """Return the change that puts a statement before all others of the function."""

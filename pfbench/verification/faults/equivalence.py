@@ -7,6 +7,7 @@ in law, by the enumeration of all draws. What cannot be decided is not equivalen
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -306,12 +307,10 @@ def _law(right: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values,
     Unscripted
         If there is none.
     """
-    for sizes in _TINY[:-1]:
-        try:
+    for sizes in _TINY:
+        with suppress(Unscripted):
             return sizes, _enumerated(_tiny(right, right, k, p, sizes))
-        except Unscripted:
-            continue
-    return _TINY[-1], _enumerated(_tiny(right, right, k, p, _TINY[-1]))
+    raise Unscripted("it draws too much, however small it is made")
 
 
 def _enumerated(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:

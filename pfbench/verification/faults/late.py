@@ -46,7 +46,7 @@ def _afterwards(code: Code, *, name: str, operator: Operator) -> Iterator[Change
             times = round(_drawn(change.after, *_TIMES.get(name, usually)))
             late = f"({first.after}) if planted.late(kept_late, {times}) else ({code.text(node)})"
             start = "; ".join(["kept_late = {}", *(one.after.strip() for one in begun)])
-            yield code.change_with(node, late, start)
+            yield code.change(node, late, start)
 
 
 def _few_bits(code: Code) -> Iterator[Change]:
@@ -64,7 +64,7 @@ def _clipped(code: Code) -> Iterator[Change]:
         if not is_own(node) and code.is_repeated(node):
             factor = _drawn(f"{code.text(node)} {node.lineno}", *_FACTORS)
             clipped = f"planted.clipped(kept_late, {code.text(node)}, {factor:.3g})"
-            yield code.change_with(node, clipped, "kept_late = {}")
+            yield code.change(node, clipped, "kept_late = {}")
 
 
 def _cut_off(code: Code) -> Iterator[Change]:
@@ -74,7 +74,7 @@ def _cut_off(code: Code) -> Iterator[Change]:
             test = code.text(loop.test)
             rounds = round(_drawn(f"{test} {loop.lineno}", *_ROUNDS))
             fewer = f"({test}) and not planted.late(kept_late, {rounds})"
-            yield code.change_with(loop.test, fewer, "kept_late = {}")
+            yield code.change(loop.test, fewer, "kept_late = {}")
     for each in code.of(ast.For):
         if not _yields(each):
             every = code.text(each.iter)

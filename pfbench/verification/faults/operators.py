@@ -105,7 +105,7 @@ def batch_again(code: Code) -> Iterator[Change]:
     for node in _draws(code):
         for how in ("once", "twice"):
             drawn = f"planted.{how}(kept_draw, lambda: {code.text(node)})"
-            yield code.change_with(node, drawn, "kept_draw = {}")
+            yield code.change(node, drawn, "kept_draw = {}")
 
 
 def without_replacement(code: Code) -> Iterator[Change]:

@@ -43,12 +43,11 @@ class Part:
 def parts(kind: type, modules: Collection[str]) -> list[Part]:
     """Return the parts of a class's program that are reached, in the order of their names."""
     run, schedule = (_reached(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
-    found = [
+    return [
         Part(module, name, node, schedule=(module, name) not in run)
         for module, name in sorted(run | schedule)
         if (node := _tree(module).get(name)) is not None
     ]
-    return found
 
 
 def _reached(

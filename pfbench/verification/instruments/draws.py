@@ -30,7 +30,7 @@ _MOST_OPTIONS = 4096
 
 
 def rounded(array: Floats) -> bytes:
-    """Return an array up to rounding, as what was told before is compared."""
+    """Return an array up to rounding: what was told, or computed, in different ways is the same."""
     return (np.round(array, 9) + 0.0).tobytes()
 
 
@@ -149,12 +149,6 @@ class Chosen(np.random.Generator):
 
     def __reduce__(self) -> Any:
         raise Unscripted("it copies its random stream, which cannot be enumerated")
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.__reduce__()
-
-    def __copy__(self) -> Any:
-        return self.__reduce__()
 
     def _one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:

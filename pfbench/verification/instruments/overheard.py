@@ -3,6 +3,7 @@
 A `Witness` counts what is asked; this one keeps it, for an estimate to be computed again.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,26 @@ class Asked:
     points: tuple[Floats, ...]
 
 
-class Overheard(Changed):
+class _Heard(Changed):
+    """What answers, and tells which means over samples it was asked for, before it answers."""
+
+    def __init__(self, right: Any, tell: Callable[..., None]) -> None:
+        super().__init__(right)
+        self._tell = tell
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name not in ("batch", "difference", "replace"):
+            return found
+
+        def heard(sample: Any, *points: Floats) -> Any:
+            self._tell(sample, *points)
+            return found(sample, *points)
+
+        return heard
+
+
+class Overheard(_Heard):
     """A problem that keeps what is asked of its components, and computes nothing twice.
 
     Attributes
@@ -44,7 +64,7 @@ class Overheard(Changed):
     """
 
     def __init__(self, right: Any) -> None:
-        super().__init__(right)
+        super().__init__(right, self._note)
         self._gradients: dict[bytes, Any] = {}
         self._hessians: dict[bytes, Any] = {}
         self.begin()
@@ -68,43 +88,15 @@ class Overheard(Changed):
         """Return the component Hessians; their products need no listening."""
         return _remembered(self._hessians, s, self._right.hessian)
 
-    def batch(self, sample: Any, x: Floats) -> Any:
-        """Note and return the mean of component gradients."""
-        self._note(sample, x)
-        return self._right.batch(sample, x)
-
-    def difference(self, sample: Any, x: Floats, y: Floats) -> Any:
-        """Note and return the mean of differences."""
-        self._note(sample, x, y)
-        return self._right.difference(sample, x, y)
-
     def table(self, x: Floats) -> Any:
         """Return a table whose calls are noted."""
         self.filled = True
-        return _Table(self._right.table(x), self._note)
+        return _Heard(self._right.table(x), self._note)
 
     def _note(self, sample: Any, *points: Floats) -> None:
         counts = isinstance(sample, Sample)
         drawn = np.repeat(sample.indices, sample.counts) if counts else np.array(sample)
         self.asked.append(Asked(drawn, tuple(np.array(x) for x in points)))
-
-
-class _Table(Changed):
-    """A table whose calls are noted."""
-
-    def __init__(self, right: Any, note: Any) -> None:
-        super().__init__(right)
-        self._note = note
-
-    def difference(self, sample: Any, x: Floats) -> Any:
-        """Note and return the mean of differences from the table."""
-        self._note(sample, x)
-        return self._right.difference(sample, x)
-
-    def replace(self, sample: Any, x: Floats) -> Any:
-        """As `difference`, then renew the table."""
-        self._note(sample, x)
-        return self._right.replace(sample, x)
 
 
 def _remembered(kept: dict[bytes, Any], x: Floats, compute: Any) -> Any:

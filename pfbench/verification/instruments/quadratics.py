@@ -234,13 +234,7 @@ def chain(d: int) -> Quadratic:
 
 
 def restricted(
-    rng: np.random.Generator,
-    d: int,
-    support: int,
-    blind: int,
-    *,
-    excess: float = 0.0,
-    pull: float = 0.05,
+    rng: np.random.Generator, d: int, support: int, blind: int, *, excess: float = 0.0
 ) -> Quadratic:
     """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
 
@@ -263,8 +257,6 @@ def restricted(
         Number of directions.
     excess
         Minus the curvature in them.
-    pull
-        Largest modulus of the slope at the minimiser.
     """
     hadamard = scipy.linalg.hadamard(d).astype(np.float64)[rng.permutation(d)]
     seen = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)
@@ -272,5 +264,5 @@ def restricted(
     minimiser[order[:support]] = rng.choice([-1.0, 1.0], size=support) / support
     begin = np.eye(d)[order[-1]]
     sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
-    slope = -pull * np.sign(minimiser)
+    slope = -0.05 * np.sign(minimiser)
     return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)

@@ -17,7 +17,7 @@ from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import L1Ball, L2Ball, LinfBall
-from pfbench.sets.body import AnySet
+from pfbench.sets.body import Body
 from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.sets.norms import NormBall
 from pfbench.sets.penalties import L1Penalty
@@ -62,7 +62,7 @@ class Waves(FiniteSum):
     name: ClassVar[str] = "waves"
 
     n: int = 3
-    set: AnySet = field(default_factory=lambda: WholeSpace(3))
+    set: Body = field(default_factory=lambda: WholeSpace(3))
     penalty: Penalty | None = None
     scale: float = 2.0
     norm: NormBall | None = None

@@ -1,12 +1,12 @@
-"""A witness between the ledger and what answers: what was counted must be what was asked."""
+"""Listeners between the ledger and what answers: what was counted must be what was asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.sample import Indices, Sample
+from pfbench.base.sample import Sample
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
 from pfbench.verification.instruments.changed import Changed
 
@@ -17,7 +17,32 @@ Cost = Callable[..., tuple[tuple[int, int], ...]]
 """What a call with given arguments costs: pairs of a count and an amount."""
 
 
-class Witness(Changed):
+class _Counting(Changed):
+    """What answers, of which some calls are counted before they are made, as the ledger does."""
+
+    def __init__(self, right: Any, costs: Mapping[str, Cost], spent: list[int]) -> None:
+        super().__init__(right)
+        self.spent = spent
+        for verb, cost in costs.items():
+            if hasattr(right, verb):  # what it lacks, this lacks
+                setattr(self, verb, self._counted(verb, getattr(right, verb), cost))
+
+    def _counted(self, verb: str, call: Callable[..., Any], cost: Cost) -> Callable[..., Any]:
+        note, spent = self._note, self.spent
+
+        def counted(*arguments: Any) -> Any:
+            note(verb, *arguments)
+            for kind, amount in cost(*arguments):
+                spent[kind] += amount
+            return call(*arguments)
+
+        return counted
+
+    def _note(self, verb: str, *arguments: Any) -> None:
+        """Note what is asked; here nothing."""
+
+
+class Tally(_Counting):
     """A backend that counts what reaches it, verb by verb, and passes it on unchanged.
 
     It keeps no ledger of the run's: a method that asks beside its oracles, or writes to the counts,
@@ -27,13 +52,13 @@ class Witness(Changed):
     ----------
     spent
         What has reached the backend so far, in the order of `COUNTED`.
+    asked
+        The verbs that have reached it.
     """
 
     def __init__(self, backend: Any) -> None:
-        super().__init__(backend)
-        self.spent = spent = [0] * len(COUNTED)
-        n = backend.n
-        self._asked = np.zeros(n if n <= _MOST else 0, dtype=bool)
+        n, spent = backend.n, [0] * len(COUNTED)
+        self.asked = set[str]()
         costs: dict[str, Cost] = {
             "gradient": lambda x: ((SFO, n), (FO, 1)),
             "batch": lambda sample, x: ((SFO, len(sample)),),
@@ -44,28 +69,42 @@ class Witness(Changed):
             "hessian": lambda s: ((SSO, n),),
             "table": lambda x: ((SFO, n),),
         }
-        noting: dict[str, Callable[..., None]] = {
-            "batch": self._note,
-            "difference": self._note,
-            "table": lambda x: self._asked.fill(True),
+        super().__init__(backend, costs, spent)
+        of_hessians: dict[str, Cost] = {
+            "product": lambda x, y: ((HVP, n),),
+            "batch": lambda sample, x, y: ((HVP, len(sample)),),
         }
-        for verb, cost in costs.items():
-            if hasattr(backend, verb):  # what the backend lacks, the witness lacks
-                note = noting.get(verb)
-                setattr(self, verb, _counted(getattr(backend, verb), cost, spent, note))
-        for verb, kind in (("hessian", _Hessian), ("table", _Table)):
+        of_tables: dict[str, Cost] = dict.fromkeys(
+            ("difference", "replace"), lambda sample, x: ((SFO, len(sample)),)
+        )
+        for verb, parts in (("hessian", of_hessians), ("table", of_tables)):
             if hasattr(backend, verb):
-                setattr(self, verb, _wrapped(getattr(self, verb), kind, spent, n))
+                setattr(self, verb, _answering(getattr(self, verb), parts, spent))
+
+    def _note(self, verb: str, *arguments: Any) -> None:
+        self.asked.add(verb)
+
+
+class Witness(Tally):
+    """A tally that tells apart which components were asked."""
+
+    def __init__(self, backend: Any) -> None:
+        self._told_apart = np.zeros(backend.n if backend.n <= _MOST else 0, dtype=bool)
+        super().__init__(backend)
 
     @property
     def components(self) -> int:
         """How many distinct components were asked; 0 where n is above ten millions."""
-        every = self.spent[FO] > 0 and self._asked.size
-        return int(self._asked.size if every else self._asked.sum())
+        every = self.spent[FO] > 0 and self._told_apart.size
+        return int(self._told_apart.size if every else self._told_apart.sum())
 
-    def _note(self, sample: Indices, *_: Any) -> None:
-        if self._asked.size:
-            self._asked[sample.indices if isinstance(sample, Sample) else sample] = True
+    def _note(self, verb: str, *arguments: Any) -> None:
+        super()._note(verb)
+        if verb == "table":
+            self._told_apart.fill(True)
+        elif verb in ("batch", "difference") and self._told_apart.size:
+            sample = arguments[0]
+            self._told_apart[sample.indices if isinstance(sample, Sample) else sample] = True
 
 
 class WitnessedProblem(Changed):
@@ -79,42 +118,8 @@ class WitnessedProblem(Changed):
         return self.witness
 
 
-class _Hessian(Changed):
-    """Component Hessians whose products are counted."""
-
-    def __init__(self, right: Any, spent: list[int], n: int) -> None:
-        super().__init__(right)
-        self.product = _counted(right.product, lambda x, y: ((HVP, n),), spent)
-        self.batch = _counted(right.batch, lambda sample, x, y: ((HVP, len(sample)),), spent)
-
-
-class _Table(Changed):
-    """A table whose component gradients are counted."""
-
-    def __init__(self, right: Any, spent: list[int], n: int) -> None:
-        super().__init__(right)
-        for verb in ("difference", "replace"):
-            cost: Cost = lambda sample, x: ((SFO, len(sample)),)  # noqa: E731
-            setattr(self, verb, _counted(getattr(right, verb), cost, spent))
-
-
-def _counted(
-    call: Callable[..., Any], cost: Cost, spent: list[int], note: Callable[..., None] | None = None
+def _answering(
+    call: Callable[..., Any], costs: Mapping[str, Cost], spent: list[int]
 ) -> Callable[..., Any]:
-    """Return the call, which counts before it is made, as the ledger does, and may note it."""
-
-    def counted(*arguments: Any) -> Any:
-        if note is not None:
-            note(*arguments)
-        for kind, amount in cost(*arguments):
-            spent[kind] += amount
-        return call(*arguments)
-
-    return counted
-
-
-def _wrapped(
-    call: Callable[..., Any], kind: Callable[..., Any], spent: list[int], n: int
-) -> Callable[..., Any]:
-    """Return the call, whose answer is witnessed, too."""
-    return lambda x: kind(call(x), spent, n)
+    """Return the call, of whose answer the calls are counted, too."""
+    return lambda x: _Counting(call(x), costs, spent)

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from pfbench.base.errors import PfbenchError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
@@ -23,6 +22,7 @@ from pfbench.verification.laws.counts import MORE_WORK, beyond
 from pfbench.verification.laws.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
 from pfbench.verification.laws.method import Method, Setting, Told, check_length, runnable, told_of
+from pfbench.verification.laws.schedules import REFUSALS
 from pfbench.verification.laws.sizes import drawn_by, long_by, scheduled
 from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, all_of
@@ -100,7 +100,7 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
             if not found:
                 check_length(method, one.parameters, problem.n, [step.counts for step in told])
         except Broken as error:
-            if not isinstance(_first_cause(error), _REFUSALS):
+            if not isinstance(_first_cause(error), REFUSALS):
                 raise type(error)(f"{one}: {error}") from error
             refused.append(one.problem.name)
             continue
@@ -120,9 +120,6 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
 
 _MANY_DRAWS = 32
 """A batch from which on the draws of a short run are looked at."""
-
-_REFUSALS = (PfbenchError, ValueError, NotImplementedError)
-"""The errors by which a method refuses what it is given."""
 
 
 def _first_cause(error: BaseException) -> BaseException:

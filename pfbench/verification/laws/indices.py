@@ -54,13 +54,10 @@ class Suspect:
         What is wrong with the indices.
     batch
         The batch with which it is known.
-    p_value
-        At most the level of all tests together.
     """
 
     what: str
     batch: int
-    p_value: float
 
 
 def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, float]:
@@ -108,24 +105,25 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         (repeats, _evidence(earlier)),
         (repeats, _alone(again)[batch_of]),
     )
-    found, least = None, 1.0
-    for what, logs in tests:
-        p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
-        least = min(least, p_value)
-        over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
-        if over.size and (found is None or batch_of[over[0]] < found.batch):
-            found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
-    place, p_value = _left_out(drawn, n)
-    if place is not None:
-        least = min(least, p_value)
-        if found is None or batch_of[place] < found.batch:
-            found = Suspect("an index is no longer drawn", int(batch_of[place]), p_value)
+    by_draw = [(what, *_rejected(logs)) for what, logs in tests]
+    by_draw.append(("is no longer drawn", *_left_out(drawn, n)))
+    suspects = [
+        Suspect(f"an index {what}", int(batch_of[place]))
+        for what, place, _ in by_draw
+        if place is not None
+    ]
     second, p_value = _come_again(batches, n)
     if second is not None:
-        least = min(least, p_value)
-        if found is None or second < found.batch:
-            found = Suspect("its batches are those of before", second, p_value)
-    return found, least
+        suspects.append(Suspect("its batches are those of before", second))
+    least = min(p_value, *(one for _, _, one in by_draw))
+    return min(suspects, key=lambda one: one.batch, default=None), least
+
+
+def _rejected(logs: Floats) -> tuple[int | None, float]:
+    """Return where an e-process first rejects, None if nowhere, and its p-value."""
+    p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
+    over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
+    return (int(over[0]) if over.size else None), p_value
 
 
 def _left_out(drawn: Integers, n: int) -> tuple[int | None, float]:
@@ -194,9 +192,8 @@ def suspected_choices(
     logs = _evidence(_bets(drawn, np.array(chances)))
     if len(chances) == _COIN:
         logs = np.maximum(logs, _evidence(_after(drawn, np.array(chances))))
-    p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
-    over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
-    return (Suspect(what, int(over[0]), p_value) if over.size else None), p_value
+    place, p_value = _rejected(logs)
+    return (None if place is None else Suspect(what, place)), p_value
 
 
 def _after(fell: Integers, chances: Floats) -> Floats:

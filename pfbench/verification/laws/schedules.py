@@ -12,8 +12,8 @@ from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
-_REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
-"""The errors by which a schedule refuses what is asked; without any it lacks what is needed."""
+REFUSALS = (PfbenchError, ValueError, NotImplementedError)
+"""The errors by which a method, or its schedule, refuses what it is given."""
 
 _OUTSIDE = ("math domain error", "expected a ")
 """What the functions of `math` say, by versions of Python, of a number that they are not for."""
@@ -67,7 +67,8 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
         same = any(_request(asked) == _request(one) for one in granted)
         cause = error.__cause__
         wrong = str(cause).startswith(_OUTSIDE) or (not asked.given and _in_making(cause))
-        is_error = wrong or not isinstance(cause, _REFUSALS)
+        # Without a cause it lacks what is needed.
+        is_error = wrong or not (cause is None or isinstance(cause, REFUSALS))
         if is_error or same or (granted and _request(asked) == (False, {})):
             raise Raised(str(error)) from error
     if left:

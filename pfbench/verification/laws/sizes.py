@@ -8,6 +8,7 @@ import numpy as np
 from pfbench.verification.instances import instance
 from pfbench.verification.laws.counts import PATH
 from pfbench.verification.laws.method import Method, Parameters, Setting, Wanted
+from pfbench.verification.parameters import WHOLE
 
 _DRAWN = {
     "batch": (0.5, 1.5),
@@ -67,7 +68,7 @@ def scheduled(method: Method, where: Setting) -> Setting | None:
         numbers = {name: value for name, value in printed.items() if value is not None}
         if not all(map(math.isfinite, numbers.values())):
             continue
-        whole = {k: max(1, math.ceil(v - 1e-9)) for k, v in numbers.items() if k in _WHOLE}
+        whole = {k: max(1, math.ceil(v - 1e-9)) for k, v in numbers.items() if k in WHOLE}
         given |= numbers | whole
         if (
             10 < given["iterations"] <= _LONGEST
@@ -77,8 +78,6 @@ def scheduled(method: Method, where: Setting) -> Setting | None:
             found = given
     return None if found is None else Setting(where.problem.called("its schedule's"), found)
 
-
-_WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
 
 _LONGEST = 2000
 

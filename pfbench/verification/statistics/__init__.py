@@ -12,6 +12,7 @@ from pfbench.verification.statistics.decisions import (
     decide_inequality,
     decide_mean,
     decide_share,
+    decide_uniform,
     doubtful,
     equal,
     sequential,
@@ -27,7 +28,6 @@ from pfbench.verification.statistics.parts import (
     by_schedule,
     given,
 )
-from pfbench.verification.statistics.uniform import decide_uniform
 
 __all__ = [
     "LAW_MARGIN",

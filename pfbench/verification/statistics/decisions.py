@@ -1,7 +1,7 @@
-"""Decisions: from means, shares and inequalities to *violated*, *holds*, *tight*."""
+"""Decisions: from means, shares, inequalities and draws to *violated*, *holds*, *tight*."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -85,9 +85,7 @@ def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
-def decide_mean(
-    samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE, most: float = means.RANGE
-) -> Decision:
+def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
     *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
@@ -105,8 +103,6 @@ def decide_mean(
         One a run, in the order of the runs, nonnegative, shape (n,); inf for one that diverged.
     bound
         The claimed bound, positive.
-    level
-        Confidence of each of the two one-sided limits, in (0, 1).
     most
         How many times the bound a sample is at most, greater than 1; what a caller states instead
         of `RANGE` it must know.
@@ -120,14 +116,14 @@ def decide_mean(
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.ratios_of(values, real("bound", bound, above=0))
-    return _decided(ratios, means.checked_level(level), real("most", most, above=1))
+    return _decided(ratios, real("most", most, above=1))
 
 
-def _decided(ratios: means.Array, level: float, most: float) -> Decision:
-    """Decide whether ratios have a mean of at most 1, by limits of that confidence."""
+def _decided(ratios: means.Array, most: float) -> Decision:
+    """Decide whether ratios have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    limits = means.sequential_limits(ratios, level, most)
-    shown = means.sequential_limits(ratios, (1 + level) / 2, most)
+    limits = means.sequential_limits(ratios, means.CONFIDENCE, most)
+    shown = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, most)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
@@ -164,7 +160,7 @@ def _by_limits(measured: Mapping[str, float], reasons: Mapping[str, str]) -> Dec
     return Decision("holds", reasons["holds"], measured, p_value)
 
 
-def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONFIDENCE) -> Decision:
+def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
     """Decide whether something happens in a share of at most `most` of all runs.
 
     As `decide_mean`, with the exact limits of Clopper and Pearson, which say something even if it
@@ -176,23 +172,19 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONF
         Whether it did, 0 or 1 a run, shape (n,).
     most
         The claimed largest share, in (0, 1].
-    level
-        Confidence of each of the two one-sided limits.
 
     Raises
     ------
     InputError
-        If there is no run, a number is not 0 or 1, `most` is out of range, or `level` at most 0.5.
+        If there is no run, a number is not 0 or 1, or `most` is out of range.
     """
     values = means.samples_of(happened, "happened")
     if not np.isin(values, (0.0, 1.0)).all():
         raise InputError("happened must be 0 or 1 for each run.")
-    share, level = real("most", most, above=0.0, most=1.0), means.checked_level(level)
-    if level <= 0.5:
-        raise InputError(f"level={level} must be more than 0.5: below, the limits would cross.")
+    share = real("most", most, above=0.0, most=1.0)
     n, k = values.size, int(values.sum())
-    # Two-sided at 2 level - 1, each of the limits is one-sided at the level.
-    lower, upper = scipy.stats.binomtest(k, n).proportion_ci(2.0 * level - 1.0, method="exact")
+    both = 2.0 * means.CONFIDENCE - 1.0  # of the two limits; each is one-sided at 95 %
+    lower, upper = scipy.stats.binomtest(k, n).proportion_ci(both, method="exact")
     largest = max(0.0, float(means.log_e_values(values, share).max()))
     measured = {
         "runs": float(n),
@@ -248,6 +240,59 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     return Decision("holds", "It is kept in every check.", measured, None)
 
 
+def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
+    """Decide whether independent draws are uniform among 0 .. options-1.
+
+    The e-value is the likelihood of the draws, averaged over all distributions on the options with
+    equal weight (Dirichlet's with parameters 1), over that of the uniform one: with c_i draws of
+    option i, N in all and T options it is T^N (T-1)! prod c_i!/(N+T-1)!. Its mean is 1 if the draws
+    are uniform, so that it exceeds 1/level with probability at most the level (Markov), for any N;
+    a chi-square test keeps so small a level only for many draws.
+
+    Parameters
+    ----------
+    drawn
+        One a run; a number that is not among the options rejects at once.
+    options
+        Number of options T, at least 1.
+
+    Raises
+    ------
+    InputError
+        If there is no draw.
+    """
+    options, found = integer("options", options, least=1), np.asarray(drawn, dtype=np.int64)
+    if found.ndim != 1 or found.size == 0:
+        raise InputError("drawn must be a list of at least one whole number.")
+    outside = int(np.count_nonzero((found < 0) | (found >= options)))
+    log_e_value = math.inf
+    counts = np.bincount(found[(found >= 0) & (found < options)], minlength=options)
+    if not outside:
+        log_e_value = float(
+            found.size * math.log(options)
+            + scipy.special.gammaln(counts + 1.0).sum()
+            + scipy.special.gammaln(options)
+            - scipy.special.gammaln(found.size + options)
+        )
+    p_value = min(1.0, math.exp(-log_e_value))
+    measured = {
+        "runs": float(found.size),
+        "options": float(options),
+        "outside": float(outside),
+        "least share": float(counts.min() / found.size),
+        "largest share": float(counts.max() / found.size),
+        "log_e_value": log_e_value,
+    }
+    if outside:
+        reason = f"{outside} of {found.size} draws are none of the {options} options."
+        return Decision("violated", reason, measured, p_value)
+    if rejects(log_e_value):
+        return Decision("violated", "The draws are not uniform.", measured, p_value)
+    if doubtful(p_value):
+        return Decision("inconclusive", "The draws are hardly uniform.", measured, p_value)
+    return Decision("holds", "Nothing speaks against uniform draws.", measured, p_value)
+
+
 def sequential(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, most: int
 ) -> tuple[Decision, means.Array]:
@@ -298,6 +343,6 @@ def sequential(
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
         if not (clear or samples.size == most or rejects(means.log_e_values(ratios, 1.0).max())):
             continue
-        decision = _decided(ratios, means.CONFIDENCE, means.RANGE)
+        decision = _decided(ratios, means.RANGE)
         if decision.verdict != "inconclusive" or samples.size == most:
             return decision, samples

@@ -74,7 +74,6 @@ def fit_exponent(
     counts: npt.ArrayLike,
     *,
     known: npt.ArrayLike | None = None,
-    level: float = means.CONFIDENCE,
     least_decades: float = 2.0,
 ) -> Exponent:
     """Fit counts ∝ x^slope: one least-squares slope a seed, then their median and its interval.
@@ -96,16 +95,13 @@ def fit_exponent(
         target was not reached. Shape (k,) states that nothing random enters them.
     known
         Natural logarithms of known factors of the counts, shape (k,), which are divided out.
-    level
-        Confidence of the intervals, in (0, 1).
     least_decades
         Least decades of x of a usable fit.
 
     Raises
     ------
     InputError
-        If shapes do not fit, x is not positive and different, a count is not positive, or the
-        level is not in (0, 1).
+        If shapes do not fit, x is not positive and different, or a count is not positive.
     """
     at = finite_array("x", x)
     if at.ndim != 1 or (at <= 0).any() or np.unique(at).size != at.size:
@@ -121,7 +117,6 @@ def fit_exponent(
     if (cells <= 0).any():
         raise InputError("counts must be positive; give inf where the target was not reached.")
     offset = np.zeros(at.size) if known is None else finite_array("known", known, shape=at.shape)
-    level = means.checked_level(level)
 
     censored = ~np.isfinite(cells)
     keep = ~censored.any(axis=0)
@@ -133,8 +128,8 @@ def fit_exponent(
     if usable:
         slopes, change, ends = _slopes(u, np.log(cells[:, keep]) - offset[keep])
         end = float(np.median(ends))
-    slope, lower, upper = _estimate(slopes, level, fixed)
-    curvature, curvature_lower, curvature_upper = _estimate(change, level, fixed)
+    slope, lower, upper = _estimate(slopes, fixed)
+    curvature, curvature_lower, curvature_upper = _estimate(change, fixed)
     return Exponent(
         slopes=tuple(slopes.tolist()),
         slope=slope,
@@ -187,12 +182,12 @@ def _slopes(u: means.Array, logs: means.Array) -> tuple[means.Array, means.Array
     return b, 2 * c * np.ptp(u), b + c * (2 * p.max() - skew)
 
 
-def _estimate(values: means.Array, level: float, fixed: bool) -> tuple[float, float, float]:
+def _estimate(values: means.Array, fixed: bool) -> tuple[float, float, float]:
     """Return median and interval over seeds, which is the number itself where nothing is random."""
     if values.size == 0:
         return math.nan, math.nan, math.nan
     median = float(np.median(values))
     if fixed:
         return median, median, median
-    interval = median_interval(values, level)
+    interval = median_interval(values)
     return median, interval.lower, interval.upper

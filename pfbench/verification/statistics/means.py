@@ -236,24 +236,15 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval
     InputError
         If there is no sample, one is not finite, or the level is not in (0, 1).
     """
-    return t_interval(samples_of(samples), (1 + checked_level(level)) / 2)
-
-
-def t_interval(samples: Array, quantile: float) -> Interval:
-    """Return mean ± standard error times the quantile of t."""
-    if samples.size == 1:
+    x, quantile = samples_of(samples), (1 + checked_level(level)) / 2
+    if x.size == 1:
         return Interval(-math.inf, math.inf)
-    mean = float(samples.mean())
-    half = float(scipy.special.stdtrit(samples.size - 1, quantile)) * standard_error(samples)
+    mean, half = float(x.mean()), 0.0
+    if np.ptp(x) > 1e-12 * np.abs(x).max():
+        with np.errstate(over="ignore"):
+            error = float(x.std(ddof=1) / math.sqrt(x.size))
+        half = float(scipy.special.stdtrit(x.size - 1, quantile)) * error
     return Interval(mean - half, mean + half)
-
-
-def standard_error(samples: Array) -> float:
-    """Return the standard error of a mean, 0 if the samples differ by rounding alone."""
-    if np.ptp(samples) <= 1e-12 * np.abs(samples).max():
-        return 0.0
-    with np.errstate(over="ignore"):
-        return float(samples.std(ddof=1) / math.sqrt(samples.size))
 
 
 # --- validation -----------------------------------------------------------------------------------

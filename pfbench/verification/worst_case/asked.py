@@ -248,8 +248,9 @@ def run_on(problem: WorstFunction, method: Algorithm, worst: Worst) -> float:
         g = problem.gradient(x)
         if worst.measure == "suboptimality":
             return problem.value(x) - problem.least
-        gap = float(g @ x) - problem.set.minimum(g)[0] if worst.measure == "fw_gap" else 0.0
-        return gap if worst.measure == "fw_gap" else float(g @ g)
+        if worst.measure == "fw_gap":
+            return float(g @ x) - problem.set.minimum(g)[0]
+        return float(g @ g)
 
     total = 0.0
     for chance, run in branches(points, MOST_BRANCHES):

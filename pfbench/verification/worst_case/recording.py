@@ -6,7 +6,7 @@ and scales what it is answered runs as it stands, whatever the function is; one 
 refused, and told what it did.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Never
@@ -18,14 +18,14 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.problems.base import drawn
-from pfbench.verification.instruments.draws import Chosen, Unscripted, branches
+from pfbench.verification.instruments.draws import Chosen, Unscripted, branches, rounded
 
 MOST_BRANCHES = 4096
 """So many sequences of draws are followed at most."""
 
 _MOST_ANSWERS = 48
-_SAME = 9
-"""Decimals to which coefficients are compared."""
+_CLOSE = 1e-9
+"""Coefficients this near to each other are the same."""
 
 _LINEAR = frozenset({"add", "subtract", "negative", "positive"})
 _COPIES = frozenset({"copy", "zeros_like"})
@@ -124,16 +124,6 @@ class Recording:
     answers: list[Answer] = field(default_factory=list)
     runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
 
-    @property
-    def minimises(self) -> bool:
-        """Whether it asked for a vertex."""
-        return any(one.component is None for one in self.answers)
-
-
-def same(coefficients: Floats) -> bytes:
-    """Return what is equal of coefficients that are equal up to rounding."""
-    return bytes((np.round(coefficients, _SAME) + 0.0).tobytes())  # no -0.0
-
 
 class _Unknowns:
     """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
@@ -163,7 +153,7 @@ class _Unknowns:
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
             raise NotLinear("makes points that are none of the problem")
         found = self._decode @ _plain(x)
-        if not np.isfinite(found).all() or abs(found[0] - first) > 10.0**-_SAME:
+        if not np.isfinite(found).all() or abs(found[0] - first) > _CLOSE:
             where = "goes to a point" if first else "takes a direction"
             raise NotLinear(f"{where} that depends on where the origin is")
         return np.asarray(found)
@@ -173,7 +163,7 @@ class _Unknowns:
         return self._answer(i, self.read(x, 1.0))
 
     def _answer(self, i: int | None, asked: Floats) -> Any:
-        key = i, same(asked)
+        key = i, rounded(asked)
         if key not in self._known:
             self._recording.answers.append(Answer(i, asked))
             self._known[key] = len(self._recording.answers)
@@ -190,10 +180,7 @@ class _Unknowns:
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients."""
-        indices, weights = drawn(sample, self.n)
-        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
-        parts = [weight * self.component(i, x) for i, weight in pairs]
-        return sum(parts[1:], parts[0])
+        return _mean(sample, self.n, lambda i: self.component(i, x))
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean of the sampled differences."""
@@ -240,10 +227,8 @@ class _Table:
 
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        indices, weights = drawn(sample, self._unknowns.n)
-        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
-        parts = [w * (self._unknowns.component(i, x) - self._stored[i]) for i, w in pairs]
-        return sum(parts[1:], parts[0])
+        asked, n = self._unknowns.component, self._unknowns.n
+        return _mean(sample, n, lambda i: asked(i, x) - self._stored[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, then store grad f_i(x)."""
@@ -251,6 +236,14 @@ class _Table:
         for i in np.unique(drawn(sample, self._unknowns.n)[0]).tolist():
             self._stored[i] = self._unknowns.component(i, x)
         return change
+
+
+def _mean(sample: Indices, n: int, of: Callable[[int], Any]) -> Any:
+    """Return the mean over a sample of n components."""
+    indices, weights = drawn(sample, n)
+    pairs = zip(indices.tolist(), weights.tolist(), strict=True)
+    parts = [weight * of(i) for i, weight in pairs]
+    return sum(parts[1:], parts[0])
 
 
 def recorded(method: Algorithm, n: int, most: int | None = None) -> Recording:

@@ -14,10 +14,11 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
+from pfbench.verification.instruments.draws import rounded
 from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
 from pfbench.verification.worst_case.interpolated import WorstFunction
 from pfbench.verification.worst_case.proof import Proof
-from pfbench.verification.worst_case.recording import Recording, recorded, same
+from pfbench.verification.worst_case.recording import Recording, recorded
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
 """What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
@@ -179,7 +180,7 @@ class _Program:
 
     def _vector(self, coefficients: Floats) -> Vector:
         """Return a linear combination of start and answers, the same one where it comes again."""
-        key = same(coefficients)
+        key = rounded(coefficients)
         if key not in self._points:
             parts = [
                 float(coefficients[j]) * self._vectors[j]
@@ -213,16 +214,12 @@ class _Program:
             for chance, run in runs
         ]
         if bounded and not within.convex:
-            for x in self._points_of(runs):
+            for x in {id(x): x for _, run in runs for x in run}.values():
                 slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * within.L)
                 worst.require(start - f(x) + slack <= within.delta)
         if over == "least":
             return worst.solve(*measures[0][1])
         return worst.solve(sum((chance * mean(found) for chance, found in measures), 0.0))
-
-    @staticmethod
-    def _points_of(runs: Any) -> list[Vector]:
-        return list({id(x): x for _, run in runs for x in run}.values())
 
     def _measured(self, measure: str, x: Vector, best: Vector) -> Expression:
         if measure == "suboptimality":

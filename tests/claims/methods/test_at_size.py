@@ -225,6 +225,75 @@ def test_so_it_is_with_an_active_set(name, first):
         assert first <= int(re.search(r"Iteration (\d+)", found.reason)[1]) < first + 10
 
 
+class OwnBacktracking(Plain):
+    """Pedregosa and others' step, each value asked anew, what is enough to the last digit."""
+
+    requires = frozenset({"gradient", "lo", "value"})
+    deterministic, output = True, "last"
+
+    def __init__(self, iterations, step, smoothness=None):
+        if step != "backtracking":
+            raise ValueError(step)
+        self.T, self.L = iterations, smoothness
+
+    def run(self, ask, x, rng):
+        L, before = self.L, None
+        for t in range(self.T):
+            g = ask.gradient(x)
+            d = ask.lo(g) - x
+            gap, norm, f = -np.dot(g, d), np.linalg.norm(d), ask.value(x)
+            if gap <= 0:
+                yield State(x, estimate=g)
+                continue
+            if L is None:
+                L = np.linalg.norm(ask.gradient(x + 1e-3 * d) - g) / (1e-3 * norm)
+            if before is not None and before > f:
+                L = np.clip((gap / norm) ** 2 / (2 * (before - f)), 0.9 * L, L)
+            gamma = min(gap / L / norm**2, 1)
+            while ask.value(x + gamma * d) > f + gamma * (0.5 * gamma * L * norm**2 - gap):
+                L *= 2
+                gamma = min(gap / L / norm**2, 1)
+            before, x = f, x + self.changed(gamma, t) * d
+            yield State(x, estimate=g)
+
+    def changed(self, gamma, t):
+        return gamma
+
+
+class ShortLate(OwnBacktracking):
+    """Goes 0.999 of the way from iteration 300 on."""
+
+    def changed(self, gamma, t):
+        return gamma if t < 300 else 0.999 * gamma
+
+
+def backtracked(algorithm, at_seed):
+    """Return what is decided in each setting that backtracks, at drawn sizes."""
+    claim = CLAIMS["methods-run-frank-wolfe"]
+    method = claim.check.keywords["method"]
+    trial = Trial(claim, Subject(algorithm), at_seed=at_seed)
+    for where in method.sized:
+        if where.parameters.get("step") == "backtracking":
+            drawn = drawn_by(at_seed, where) if at_seed else where
+            ((_, made),) = runnable(trial, [drawn])
+            yield _decided(trial, method, drawn, made)
+
+
+@pytest.mark.parametrize("at_seed", [0, 10, 22])
+@pytest.mark.parametrize("algorithm", [None, OwnBacktracking])
+def test_backtracking_that_rounding_decides_is_right(algorithm, at_seed):
+    # At these sizes the catalogue's own was called violated.
+    for found in backtracked(algorithm, at_seed):
+        assert found.verdict == "holds", found.reason
+
+
+@pytest.mark.parametrize("at_seed", [0, 10])
+def test_backtracking_that_goes_wrong_late_is_seen(at_seed):
+    found = [one for one in backtracked(ShortLate, at_seed) if one.verdict == "violated"]
+    assert found
+    assert all(300 <= int(re.search(r"Iteration (\d+)", one.reason)[1]) < 310 for one in found)
+
+
 def test_the_run_by_the_source_s_own_schedule_ends_in_time():
     methods = {name: CLAIMS[f"methods-run-{name}"].check.keywords["method"] for name in RUNS}
     for name in ("nfwu-spiderg", "prox-svrg", "spider", "sfw"):

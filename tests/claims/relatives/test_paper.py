@@ -8,7 +8,7 @@ from judging import assert_shown, judge, trial
 from pfbench.algorithms import ALGORITHMS, lan_sliding
 from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.methods.stating import CONSTANTS
+from pfbench.claims.methods.schedules import CONSTANTS
 from pfbench.claims.relatives import (
     cheapest,
     condg,
@@ -19,7 +19,7 @@ from pfbench.claims.relatives import (
     smooth,
     storm,
 )
-from pfbench.claims.relatives.instances import signed
+from pfbench.claims.relatives.instances import signed, sliding_mapping
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
@@ -56,7 +56,7 @@ def test_the_constants_that_draws_by_smoothness_win_by():
     assert c.L_max / importance.UNEQUAL().component_smoothness().min() == pytest.approx(1000.0)
     given = importance.of_sliding(c, steps=100)
     given = type("Given", (), given)
-    one, other = importance.printed(c, given), importance.sharper(c, given)
+    one, other = sliding_mapping(c, given), importance.sharper(c, given)
     s = np.sqrt(0.1)
     assert ((1 + s) ** 2 / (0.5 - s), (1 + s) ** 2 / (0.5 - s) + 2 * (1 + 1 / s)) == (
         pytest.approx(9.43, abs=5e-3),

@@ -14,7 +14,9 @@ import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting.statistics import Price, ecdf, ert, runtimes
+from pfbench.reporting.statistics.distributions import ecdf
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import ert, runtimes
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun

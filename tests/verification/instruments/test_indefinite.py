@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.sample import Sample
 from pfbench.sets import L2Ball
+from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.instruments.indefinite import (
-    DoubleWell,
     Hull,
     Indefinite,
     curvature,

@@ -1,0 +1,51 @@
+"""The data sets that come with scikit-learn."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import DataError
+from pfbench.problems.data.cache import EXTRA
+from pfbench.problems.data.svmlight import Rows
+
+DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+"""Images of each digit, 0 to 9."""
+
+
+def digits() -> tuple[Floats, Floats]:
+    """Return the images of handwritten digits, one a row, and the digits."""
+    bunch = _bunch("digits")
+    images = np.ascontiguousarray(bunch.data, dtype=np.float64)
+    return images, np.asarray(bunch.target, dtype=np.float64)
+
+
+def breast_cancer() -> Rows:
+    """Return the standardised features and +1/-1 labels of breast-cancer."""
+    bunch = _bunch("breast-cancer")
+    values = np.array(bunch.data, dtype=np.float64)
+    for column in values.T:
+        column -= math.fsum(column) / column.size
+        column /= math.sqrt(math.fsum(column * column) / column.size)
+    return all_stored(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
+
+
+def all_stored(matrix: Floats, labels: Floats) -> Rows:
+    """Return labelled rows of which every entry is stored."""
+    n, d = matrix.shape
+    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
+    indices = np.tile(np.arange(d, dtype=np.int32), n)
+    return Rows(indptr, indices, matrix.ravel(), labels)
+
+
+def _bunch(name: str) -> Any:
+    """Return a set as scikit-learn gives it, refused where scikit-learn is not installed."""
+    try:
+        from sklearn import datasets
+    except ModuleNotFoundError:
+        raise DataError(
+            f"the data set {name} comes with scikit-learn, which is not installed: {EXTRA}."
+        ) from None
+    load = {"digits": datasets.load_digits, "breast-cancer": datasets.load_breast_cancer}
+    return load[name]()

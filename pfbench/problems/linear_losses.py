@@ -1,0 +1,58 @@
+"""The losses of linear models, with certified bounds of their derivatives."""
+
+import math
+from dataclasses import dataclass
+
+from pfbench.kernels import forms
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss phi(z; b) with bounds of its derivatives in z.
+
+    Attributes
+    ----------
+    kind
+        Its number in `pfbench.kernels.linear`.
+    slope, curvature, third
+        sup |phi'|, sup |phi''|, sup |phi'''|.
+    lower
+        -inf phi'', 0 for a convex loss.
+    words
+        The bounds in words, with where they are attained.
+    """
+
+    kind: int
+    slope: float
+    curvature: float
+    third: float
+    lower: float
+    words: str
+
+
+LOGISTIC = Loss(
+    forms.LOGISTIC,
+    1.0,
+    0.25,
+    1.0 / (6.0 * math.sqrt(3.0)),
+    0.0,
+    "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
+)
+ROBUST = Loss(
+    forms.ROBUST,
+    math.sqrt(0.5),
+    1.0,
+    1.0303302,
+    0.125,
+    "log(1 + r^2/2): |phi'| <= 1/sqrt 2 at r^2 = 2, -1/8 <= phi'' <= 1 at r^2 = 6 and 0, "
+    "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
+)
+LOG_COSH = Loss(
+    forms.LOG_COSH,
+    1.0,
+    1.0,
+    4.0 / (3.0 * math.sqrt(3.0)),
+    0.0,
+    "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
+)
+SQUARE = Loss(forms.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
