@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.table import Table
 
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
 from pfbench.cli import printing
@@ -101,10 +101,7 @@ def solve(
     printing.announce((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     with printing.alone(as_json):
-        there = resolve(plan)
-    if there.fit is None:
-        raise Refused(there.refusal)
-    ready = there.fit
+        ready = resolve(plan).ready
     if dry_run:
         show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return

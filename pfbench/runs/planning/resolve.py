@@ -59,6 +59,19 @@ class Resolved:
     fit: Ready | None
     refusal: str = ""
 
+    @property
+    def ready(self) -> Ready:
+        """What is run.
+
+        Raises
+        ------
+        Refused
+            If the algorithm does not fit the problem.
+        """
+        if self.fit is None:
+            raise Refused(self.refusal)
+        return self.fit
+
 
 def resolve(plan: PlannedRun) -> Resolved:
     """Build what a run's selectors and names stand for.
