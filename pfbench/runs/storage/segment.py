@@ -34,8 +34,7 @@ from pfbench.runs.storage.content import (
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import SCHEMA, Row
 from pfbench.runs.storage.kinds import KEY
-from pfbench.runs.storage.schema import Type, count, list_of, record_of, table, text
-from pfbench.runs.storage.schema import whole as integer
+from pfbench.runs.storage.schema import Type, count, integer, list_of, record_of, table, text
 
 if TYPE_CHECKING:
     import pyarrow as pa
