@@ -168,6 +168,7 @@ class Family:
 
     def stated(self, name: str, source: str, kind: Kind) -> Method:
         """Return what the source says of one of the two forms, `SMOOTH` or `COMPOSITE`."""
+        first = kind.followed[0]
         sizes = ((1, 2, 5), (2, 2, 3)) if self.periodic else ((2, 0, 2), (1, 0, 4))
         counted = zip(((3, 4, 10), (9, 3, 7), (7, 1, 3)), (*self.variants, {}), strict=True)
         return Method(
@@ -176,22 +177,22 @@ class Family:
             referee=self.referee,
             counts=partial(self.counts, po=kind.po * self.po),
             enumerated=(
-                *(self._setting(kind.followed[0], *size) for size in sizes),
-                self._setting(kind.two, 2, 2, 3),  # batch = n
+                *(self._setting(first, *size) for size in sizes),
+                self._setting(first.two, 2, 2, 3),  # batch = n
             ),
             followed=tuple(
                 self._setting(problem, S, 3, 8, **given)
                 for problem in kind.followed
                 for S, given in zip((2, 1), self.variants, strict=True)
             ),
-            counted=tuple(self._setting(kind.counted, *size, **given) for size, given in counted),
+            counted=tuple(self._setting(first.seven, *size, **given) for size, given in counted),
             chosen=(
                 *(
-                    self._setting(kind.one, 1, 3, T, **given)
+                    self._setting(first.one, 1, 3, T, **given)
                     for T in (8, 21)
                     for given in self.chosen
                 ),
-                self._setting(kind.two, 1, 2, 4, **self.chosen[0]),
+                self._setting(first.two, 1, 2, 4, **self.chosen[0]),
             ),
             outputs=self.outputs,
         )

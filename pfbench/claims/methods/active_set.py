@@ -6,11 +6,11 @@ from functools import cache, partial
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.settings import OCTAHEDRON, ONE_ON_OCTAHEDRON, sized, with_outputs
+from pfbench.claims.methods.estimates import searched
+from pfbench.claims.methods.settings import OCTAHEDRON, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, instance
-from pfbench.verification.instruments.waves import Waves, on_box, on_octahedron
+from pfbench.verification.instruments.waves import Waves, on_box
 from pfbench.verification.laws import Formed, Method, Place, Told, setting
 from pfbench.verification.laws.counts import PATH
 from pfbench.verification.laws.estimates import ROUNDING
@@ -29,7 +29,6 @@ Search = Callable[[bytes, float], tuple[tuple[float, ...], float]]
 """Line search along a direction, given by its bytes, up to the longest step."""
 
 BOX = instance(on_box)
-SEVEN_ON_OCTAHEDRON = instance(on_octahedron, n=7)
 
 _LEAVES = 1e-8
 """A vertex that keeps a smaller share of its weight than that may have left."""
@@ -155,7 +154,7 @@ def _steps(
 def _searched(
     problem: Waves, x: Floats, there: Floats, direction: bytes, most: float
 ) -> tuple[tuple[float, ...], float]:
-    """Return the ratios of a line search, and the step that was taken; see `segments.searched`."""
+    """Return the ratios of a line search, and the step that was taken; see `estimates.searched`."""
     place, gamma = searched(problem, Formed(at=x), np.frombuffer(direction), most, there)
     return place.ratios, gamma
 
@@ -180,7 +179,7 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
         followed=(
             *(
                 setting(problem, smoothness=L, iterations=25, **form)
-                for problem in (OCTAHEDRON, SEVEN_ON_OCTAHEDRON)
+                for problem in (OCTAHEDRON, OCTAHEDRON.seven)
                 for form in every
                 for L in (8.0, 2.0)
             ),
@@ -194,13 +193,13 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
         ),
         counted=(
             *(
-                setting(SEVEN_ON_OCTAHEDRON, smoothness=6.0, iterations=T, **form)
+                setting(OCTAHEDRON.seven, smoothness=6.0, iterations=T, **form)
                 for form in every
                 for T in (9, 1)
             ),
-            setting(SEVEN_ON_OCTAHEDRON, iterations=9, **searching),
+            setting(OCTAHEDRON.seven, iterations=9, **searching),
         ),
-        chosen=with_outputs(ONE_ON_OCTAHEDRON, "last", "uniform", smoothness=6.0),
+        chosen=with_outputs(OCTAHEDRON.one, "last", "uniform", smoothness=6.0),
     )
 
 

@@ -23,6 +23,9 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 Counting = Callable[[Parameters, int], tuple[Counts, ...]]
 """The counts of a run, from its parameters and n; several may be right."""
 
+_SEARCHED = 1e-8
+"""How far above the least value on the segment an exact line search may end, relative to f."""
+
 
 # --- estimates --------------------------------------------------------------------------------
 
@@ -219,6 +222,27 @@ def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Flo
     """Return x + step (LO(g) - x); the step is 2/(t+2), 2/(t+delay), where it is None."""
     step = 2.0 / (s["t"] + s.get("delay", 2.0)) if s["step"] is None else s["step"]
     return np.asarray(x + step * (problem.lo(g) - x))
+
+
+def searched(
+    problem: Waves, formed: Formed, d: Floats, most: float, there: Floats
+) -> tuple[Place, float]:
+    """Return the place of a step to the least value on x + gamma d, and the gamma that was taken.
+
+    The point told must lie on the segment, gamma in [0, most], and not above what a grid of it has,
+    refined.
+    """
+    x, values = formed.at, problem.along(formed.at, d)
+    gamma = min(most, max(0.0, float((there - x) @ d / (float(d @ d) or 1.0))))
+    low, high, least = 0.0, most, np.inf
+    for _ in range(5):
+        grid = np.linspace(low, high, 33)
+        found = values(grid)
+        best = int(np.argmin(found))
+        least = min(least, float(found[best]))
+        low, high = grid[max(0, best - 1)], grid[min(32, best + 1)]
+    above = (problem.value(there) - least) / (_SEARCHED * max(1.0, abs(least)))
+    return Place(formed=formed, x=x + gamma * d, ratios=(above,)), gamma
 
 
 def along(

@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.estimates import searched
 from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed
-from pfbench.claims.methods.segments import searched
-from pfbench.claims.methods.settings import (
-    BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    few,
-    sized,
-    with_outputs,
-)
+from pfbench.claims.methods.settings import BALL, OCTAHEDRON, few, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
@@ -188,8 +180,8 @@ FRANK_WOLFE = Method(
         setting(few(BALL), iterations=500, step="line-search"),
         *(setting(few(BALL), iterations=500, **rule) for rule in RULES[-3:]),
     ),
-    counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
-    chosen=with_outputs(ONE_ON_BALL, "last", "uniform", step="open-loop"),
+    counted=tuple(setting(BALL.seven, iterations=6, **rule) for rule in RULES),
+    chosen=with_outputs(BALL.one, "last", "uniform", step="open-loop"),
     schedules=WANTED,
     schedule=schedule,
     whose="lacoste2016 (6) with C = L_f D^2; the C of backtracking, max(2 L_f, M_{-1}) D^2, is of "

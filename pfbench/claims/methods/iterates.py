@@ -1,23 +1,13 @@
 """Methods that form their estimate at the iterate and move from there, and their settings."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from pfbench.claims.methods import estimates
 from pfbench.claims.methods.estimates import Forming, Moving
 from pfbench.claims.methods.schedules import WANTED, Printed
-from pfbench.claims.methods.settings import (
-    BALL,
-    ONE,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN,
-    SEVEN_ON_BALL,
-    SPACE,
-    TWO,
-    TWO_ON_BALL,
-)
+from pfbench.claims.methods.settings import BALL, PENALTY, SPACE, Small
 from pfbench.verification import Instance
 from pfbench.verification.laws import Method, Setting, Wanted, setting
 from pfbench.verification.laws.method import Parameters
@@ -64,6 +54,7 @@ USUAL: Mapping[Forming, tuple[Parameters, ...]] = {
     estimates.sg: ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3}),
     estimates.saga: ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2}),
     estimates.svrg: AT_SNAPSHOTS,
+    estimates.spider: SAMPLED_REFERENCES,
     estimates.page: COINED,
     estimates.lsvrg: COINED,
     estimates.zerosarah: MIXED,
@@ -85,11 +76,8 @@ class Kind:
     Attributes
     ----------
     followed
-        Problems on which its steps are followed; draws are enumerated on the first.
-    counted, one
-        The problem with seven components, and the one with a single component.
-    two
-        The problem with two components, where pairs of larger batches are enumerated.
+        Problems on which its steps are followed; on the first with other numbers of components it
+        is counted, its draws are enumerated, and its output is looked at.
     lo, po
         What a step costs.
     move
@@ -98,20 +86,17 @@ class Kind:
         See `Method`.
     """
 
-    followed: tuple[Instance, ...]
-    counted: Instance
-    one: Instance
-    two: Instance
+    followed: tuple[Small, ...]
     lo: int = 0
     po: int = 0
     move: Moving = estimates.proximal_step
     step_power: int = -1
 
 
-SMOOTH = Kind((SPACE,), SEVEN, ONE, TWO)
-PROJECTED = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, po=1)
-COMPOSITE = replace(PROJECTED, followed=(BALL, PENALTY))
-CONDITIONAL = replace(PROJECTED, lo=1, po=0, move=estimates.conditional_step, step_power=0)
+SMOOTH = Kind((SPACE,))
+PROJECTED = Kind((BALL,), po=1)
+COMPOSITE = Kind((BALL, PENALTY), po=1)
+CONDITIONAL = Kind((BALL,), lo=1, move=estimates.conditional_step, step_power=0)
 
 
 _OWN = frozenset({"refresh", "table_weight", "alpha", "delay"})
@@ -153,7 +138,8 @@ def stated(
         What the source returns; of the gradient itself it is the last iterate.
     """
     sizes = sizes or USUAL[form]
-    first_output = ("last" if form is estimates.full else output).__ne__
+    exact, stores = form is estimates.full, form is estimates.saga
+    outputs = ("last", "uniform") if exact or output == "last" else ("uniform", "last")
     known, squares = set(sizes[0]), estimates.SQUARES.get(form)
     online = any("snapshot" in size for size in sizes)
     own = {key: value for key, value in sizes[0].items() if key in _OWN}
@@ -172,11 +158,8 @@ def stated(
         given = {**made(problem, 0.2, T, 2, 3).parameters, "snapshot": B}
         return setting(problem, **given)
 
-    first, larger = kind.followed[0], kind.counted
-    pairs = kind.two if form is estimates.saga else first
-    of_all = (
-        () if form is estimates.full or squares else (made(kind.two, 0.4, 3, 2, 2),)
-    )  # batch = n
+    first, larger = kind.followed[0], kind.followed[0].seven
+    pairs = first.two if stores else first
     kept = ("table", "sampling")
     other = tuple({**s, "iterations": 9} for s in sizes if fades(s) or any(k in s for k in kept))
     return Method(
@@ -184,14 +167,14 @@ def stated(
         source=source,
         referee=partial(estimates.along, form=form, move=kind.move),
         counts=partial(estimates.each_step, of=estimates.COUNTING[form], lo=kind.lo, po=kind.po),
-        enumerated=tuple(
-            setting(pairs if size.get("batch") == 2 else first, **{"step": 0.4, **size})
-            for size in sizes
-        )
-        + of_all,
-        enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),)
-        if form is estimates.saga
-        else (),
+        enumerated=(
+            *(
+                setting(pairs if size.get("batch") == 2 else first, **{"step": 0.4, **size})
+                for size in sizes
+            ),
+            *(() if exact or squares else (made(first.two, 0.4, 3, 2, 2),)),  # batch = n
+        ),
+        enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),) if stores else (),
         followed=(
             *(made(problem, 0.3, 10, 3, 4) for problem in kind.followed),
             made(first, 0.9, 4, 1, 2),
@@ -206,12 +189,8 @@ def stated(
             *(setting(larger, **{"step": 0.1, **size}) for size in other),
         ),
         chosen=(
-            *(
-                drawn(kind.one, T, output)
-                for T in (8, 21)
-                for output in sorted(("last", "uniform"), key=first_output)
-            ),
-            drawn(kind.two, 4, "uniform"),
+            *(drawn(first.one, T, one) for T in (8, 21) for one in outputs),
+            drawn(first.two, 4, "uniform"),
         ),
         step_power=kind.step_power,
         stored_squares=partial(squares, move=kind.move) if squares else None,

@@ -9,16 +9,7 @@ from typing import Any
 from pfbench.claims.methods.condg import WANTED, decided
 from pfbench.claims.methods.estimates import of_gradients, spider, with_reference
 from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
-from pfbench.claims.methods.settings import (
-    BALL,
-    FEW_ON_BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    sized,
-    with_outputs,
-)
+from pfbench.claims.methods.settings import BALL, FEW_ON_BALL, OCTAHEDRON, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.condg import Inner
@@ -107,10 +98,10 @@ CONVEX = Method(
         sized(OCTAHEDRON, smoothness=1.5, diameter=D, iterations=200) for D in (3.0, 300.0)
     ),
     counted=(
-        setting(SEVEN_ON_BALL, **SIZES, iterations=8),
-        setting(SEVEN_ON_BALL, smoothness=1.5, diameter=0.1, iterations=8),
+        setting(BALL.seven, **SIZES, iterations=8),
+        setting(BALL.seven, smoothness=1.5, diameter=0.1, iterations=8),
     ),
-    chosen=with_outputs(ONE_ON_BALL, "last", "uniform", lengths=(8,), **SIZES),
+    chosen=with_outputs(BALL.one, "last", "uniform", lengths=(8,), **SIZES),
     schedules=(*WANTED, *BESIDE),
     schedule=of_convex,
     whose="Lan, Zhou 2016 as Lan 2020, section 7.2, has it; the bound was derived again by pfbench",
@@ -130,7 +121,7 @@ SPIDER = Method(
     enumerated=(
         setting(BALL, **SPIDER_SIZES, batch=1, iterations=5),
         setting(BALL, **{**SPIDER_SIZES, "period": 2}, batch=2, iterations=3),
-        setting(TWO_ON_BALL, **SPIDER_SIZES, batch=2, iterations=3),  # batch = n
+        setting(BALL.two, **SPIDER_SIZES, batch=2, iterations=3),  # batch = n
         setting(BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=1, iterations=5),
         setting(BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=2, iterations=3),
     ),
@@ -148,16 +139,16 @@ SPIDER = Method(
         ),
     ),
     counted=(
-        setting(SEVEN_ON_BALL, **SPIDER_SIZES, batch=3, iterations=10),
-        setting(SEVEN_ON_BALL, **{**SPIDER_SIZES, "tolerance": 0.003}, batch=9, iterations=7),
-        setting(SEVEN_ON_BALL, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=9, iterations=10),
+        setting(BALL.seven, **SPIDER_SIZES, batch=3, iterations=10),
+        setting(BALL.seven, **{**SPIDER_SIZES, "tolerance": 0.003}, batch=9, iterations=7),
+        setting(BALL.seven, **SPIDER_SIZES, **BY_SMOOTHNESS, batch=9, iterations=10),
     ),
     chosen=(
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
-        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
-        setting(TWO_ON_BALL, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
+        setting(BALL.one, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
+        setting(BALL.two, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
     ),
     schedules=(*WANTED, *(replace(one, given=BY_SMOOTHNESS) for one in WANTED[:6])),
     schedule=of_recursive,

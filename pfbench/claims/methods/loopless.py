@@ -9,7 +9,7 @@ from pfbench.base.counts import Counts
 from pfbench.claims.methods.estimates import lsvrg, page, zerosarah
 from pfbench.claims.methods.iterates import COMPOSITE, SMOOTH, stated
 from pfbench.claims.methods.schedules import Printed, page_sizes, smoothness
-from pfbench.claims.methods.settings import ONE, SEVEN, SPACE, TWO, sized, with_outputs
+from pfbench.claims.methods.settings import SPACE, sized, with_outputs
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
@@ -97,10 +97,13 @@ STORM = Method(
         setting(SPACE, step=0.9, alpha=1.0, floor=20.0, iterations=6),
     ),
     sized=(sized(SPACE, **_SIZES, iterations=2000),),
-    counted=(setting(SEVEN, **_SIZES, iterations=9), setting(SEVEN, **_SIZES, iterations=1)),
+    counted=(
+        setting(SPACE.seven, **_SIZES, iterations=9),
+        setting(SPACE.seven, **_SIZES, iterations=1),
+    ),
     chosen=(
-        *with_outputs(ONE, "uniform", "last", **_SIZES),
-        setting(TWO, **_SIZES, iterations=4, output="uniform"),
+        *with_outputs(SPACE.one, "uniform", "last", **_SIZES),
+        setting(SPACE.two, **_SIZES, iterations=4, output="uniform"),
     ),
 )
 

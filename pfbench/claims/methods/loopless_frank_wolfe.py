@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods import estimates
+from pfbench.claims.methods import estimates, schedules
 from pfbench.claims.methods.iterates import (
     BY_SMOOTHNESS,
     CONDITIONAL,
@@ -14,16 +14,7 @@ from pfbench.claims.methods.iterates import (
     ONE_SAMPLE,
     stated,
 )
-from pfbench.claims.methods.schedules import (
-    CONSTANTS,
-    WANTED,
-    Printed,
-    beside,
-    constant_step,
-    least,
-    page_sizes,
-    smoothness,
-)
+from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed, least, smoothness
 from pfbench.claims.methods.settings import BALL, few, sized
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted, setting
@@ -31,7 +22,7 @@ from pfbench.verification.laws import Wanted, setting
 
 def balanced(asked: Wanted, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
-    return constant_step(asked, smoothness(asked), 0.5 + c)
+    return schedules.constant_step(asked, smoothness(asked), 0.5 + c)
 
 
 def of_spider(asked: Wanted) -> Printed:
@@ -42,7 +33,7 @@ def of_spider(asked: Wanted) -> Printed:
 
 def of_page(asked: Wanted) -> Printed:
     """Return b = sqrt n, p = b/(n + b)."""
-    b, p = page_sizes(asked.constants.n)
+    b, p = schedules.page_sizes(asked.constants.n)
     return {"batch": b, "refresh": p, **balanced(asked, 1.0)}
 
 
@@ -101,7 +92,7 @@ def of_momentum(asked: Wanted) -> Printed:
 
 def delayed_sizes(c: Constants) -> tuple[int, float, int]:
     """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
-    b, p = page_sizes(c.n)
+    b, p = schedules.page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
@@ -132,7 +123,7 @@ DRAWN = tuple(Wanted(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for 
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
-FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in beside(partial(page_convex, c)))
+FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in schedules.beside(partial(page_convex, c)))
 """Where a term of that bound that is a little off gives another T."""
 
 OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"

@@ -7,17 +7,9 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.estimates import epochs, own_output
 from pfbench.claims.methods.schedules import WANTED, Printed
-from pfbench.claims.methods.settings import (
-    BALL,
-    FOUR_ON_BALL,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    sized,
-)
+from pfbench.claims.methods.settings import BALL, PENALTY, sized
 from pfbench.claims.methods.stating import claims_of
-from pfbench.verification import Floats
+from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.method import Parameters
@@ -85,6 +77,8 @@ def schedule(asked: Wanted) -> Printed:
 
 SIGMA = tuple(Wanted(one.epsilon, one.constants, {"sigma": 2.5}) for one in WANTED)
 
+FOUR = instance(BALL, n=4)
+
 NATASHA = Method(
     name="natasha15",
     source="Allen-Zhu, Natasha 2, NeurIPS 2018, Natasha1.5",
@@ -95,9 +89,9 @@ NATASHA = Method(
         setting(BALL, step=0.2, sigma=0.5, snapshot=2, subepochs=2, batch=1, iterations=2),
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=5),
         setting(PENALTY, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=2, iterations=3),
-        setting(FOUR_ON_BALL, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
+        setting(FOUR, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
         setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=3),
-        setting(TWO_ON_BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=2, iterations=3),
+        setting(BALL.two, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=2, iterations=3),
     ),
     followed=(
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=10),
@@ -109,15 +103,13 @@ NATASHA = Method(
         for B in (2000, 10_000)
     ),
     counted=(
-        setting(
-            SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=7, subepochs=2, batch=1, iterations=10
-        ),
-        setting(SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=6, subepochs=3, batch=2, iterations=7),
-        setting(SEVEN_ON_BALL, step=0.1, sigma=1.0, snapshot=5, subepochs=1, batch=2, iterations=5),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=7, subepochs=2, batch=1, iterations=10),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=6, subepochs=3, batch=2, iterations=7),
+        setting(BALL.seven, step=0.1, sigma=1.0, snapshot=5, subepochs=1, batch=2, iterations=5),
     ),
     chosen=(
-        setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
-        setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
+        setting(BALL.one, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
+        setting(BALL.one, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
     ),
     outputs=own_output,
     schedules=(*WANTED, *SIGMA),

@@ -12,13 +12,7 @@ from pfbench.base.counts import Counts
 from pfbench.claims.methods import estimates
 from pfbench.claims.methods.estimates import Forming
 from pfbench.claims.methods.schedules import CONSTANTS, SMALLEST, Printed, smoothness
-from pfbench.claims.methods.settings import (
-    BALL,
-    ONE_ON_BALL,
-    ONE_ON_OCTAHEDRON,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-)
+from pfbench.claims.methods.settings import BALL, OCTAHEDRON
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance
 from pfbench.verification.instruments.waves import Waves
@@ -241,7 +235,7 @@ def stated(estimator: str, form: Forming) -> Method:
                 made(BALL, *sizes)
                 for sizes in (by_batches if estimator in ("sg", *OWN) else by_epochs)
             ),
-            made(TWO_ON_BALL, 0.3, 2, 2, 4),  # batch = n
+            made(BALL.two, 0.3, 2, 2, 4),  # batch = n
             *(made(BALL, 0.3, 1, 0, 3, **one) for one in first),
         ),
         followed=(
@@ -250,26 +244,26 @@ def stated(estimator: str, form: Forming) -> Method:
             made(BALL, 0.3, 2, 3, 5, restarts=3),
         ),
         counted=(
-            made(SEVEN_ON_BALL, 0.1, 3, 4, 10),
-            made(SEVEN_ON_BALL, 0.1, 9, 3, 7),
-            *(made(SEVEN_ON_BALL, 0.1, 3, 0, 5, **one) for one in first),
-            made(SEVEN_ON_BALL, 0.1, 1, 1, 3),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=2),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=3),
-            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, probability=0.2),
+            made(BALL.seven, 0.1, 3, 4, 10),
+            made(BALL.seven, 0.1, 9, 3, 7),
+            *(made(BALL.seven, 0.1, 3, 0, 5, **one) for one in first),
+            made(BALL.seven, 0.1, 1, 1, 3),
+            made(BALL.seven, 0.1, 2, 3, 4, restarts=2),
+            made(BALL.seven, 0.1, 2, 3, 4, restarts=3),
+            made(BALL.seven, 0.1, 2, 3, 4, probability=0.2),
         ),
         chosen=(
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform", **sure),
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last", **sure),
-            made(ONE_ON_BALL, 0.2, 1, 3, 21, output="uniform", **sure),
-            made(TWO_ON_BALL, 0.2, 1, 3, 4, output="uniform", **sure),
-            made(TWO_ON_BALL, 0.3, 1, 2, 2, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 11, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2, **sure),
+            made(BALL.one, 0.2, 1, 3, 8, output="uniform", **sure),
+            made(BALL.one, 0.2, 1, 3, 8, output="last", **sure),
+            made(BALL.one, 0.2, 1, 3, 21, output="uniform", **sure),
+            made(BALL.two, 0.2, 1, 3, 4, output="uniform", **sure),
+            made(BALL.two, 0.3, 1, 2, 2, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 11, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, restarts=3, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, probability=0.2, **sure),
             # Each term of the gap alone puts these three points in another order.
-            made(ONE_ON_OCTAHEDRON, 1.0, 1, 2, 3, restarts=2, **sure),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
+            made(OCTAHEDRON.one, 1.0, 1, 2, 3, restarts=2, **sure),
+            made(BALL.one, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
         ),
         outputs=best_of_runs,
         at_end=at_its_end,

@@ -5,18 +5,9 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.claims.methods.estimates import (
-    Forming,
-    Moving,
-    along,
-    conditional_step,
-    each_step,
-    of_batches,
-    of_pairs,
-    sg,
-    storm,
-)
-from pfbench.claims.methods.settings import BALL, ONE_ON_BALL, SEVEN_ON_BALL, TWO_ON_BALL
+from pfbench.claims.methods import estimates
+from pfbench.claims.methods.estimates import Forming, Moving, along, conditional_step, sg, storm
+from pfbench.claims.methods.settings import BALL
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Instance, instance
 from pfbench.verification.instruments.waves import Waves, with_norm
@@ -130,7 +121,7 @@ def stated(
     some, one, two, seven = (
         tuple(instance(with_norm, n=n, norm=norm) for n in (3, 1, 2, 7))
         if free
-        else (BALL, ONE_ON_BALL, TWO_ON_BALL, SEVEN_ON_BALL)
+        else (BALL, BALL.one, BALL.two, BALL.seven)
     )
 
     def made(where: Instance, K: int, b: int, step: float = 0.3, **given: object) -> Setting:
@@ -140,7 +131,9 @@ def stated(
         name=name,
         source=source,
         referee=referee or partial(along, form=form, move=move),
-        counts=partial(each_step, of=of_pairs if form is storm else of_batches, lo=1),
+        counts=partial(
+            estimates.each_step, of=estimates.COUNTING.get(form, estimates.of_batches), lo=1
+        ),
         enumerated=(
             made(some, 3, 1),
             made(some, 2, 2),

@@ -4,14 +4,7 @@ import math
 from functools import partial
 
 from pfbench.claims.methods.estimates import full, saga, sg, spider, svrg
-from pfbench.claims.methods.iterates import (
-    COMPOSITE,
-    PROJECTED,
-    SAMPLED_REFERENCES,
-    SAMPLED_SNAPSHOTS,
-    SMOOTH,
-    stated,
-)
+from pfbench.claims.methods.iterates import COMPOSITE, PROJECTED, SAMPLED_SNAPSHOTS, SMOOTH, stated
 from pfbench.claims.methods.schedules import WANTED, Printed, of_spiderboost
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.laws import Wanted
@@ -173,7 +166,6 @@ METHODS = (
         "wang2019 algorithm 1, theorem 1",
         SMOOTH,
         spider,
-        SAMPLED_REFERENCES,
         printed=partial(of_spiderboost, constant=4.0),
         whose="step, q and S of wang2019 theorem 1; the 4 of T, where it prints O(.), is "
         "derived by pfbench",
@@ -183,7 +175,6 @@ METHODS = (
         "wang2019 algorithm 2, theorem 2",
         COMPOSITE,
         spider,
-        SAMPLED_REFERENCES,
         printed=partial(of_spiderboost, constant=20.0),
         whose="step, q and S of wang2019 theorem 2; the 20 of T, where it prints O(.), is "
         "derived by pfbench",

@@ -9,15 +9,7 @@ from typing import Any
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.condg import WANTED, decided
 from pfbench.claims.methods.schedules import Printed
-from pfbench.claims.methods.settings import (
-    BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    few,
-    sized,
-)
+from pfbench.claims.methods.settings import BALL, OCTAHEDRON, few, sized
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.waves import Waves
@@ -120,8 +112,8 @@ CGS = Method(
     enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
     followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
     sized=(sized(OCTAHEDRON, **LONG), setting(few(BALL), **STEEP)),
-    counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
-    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
+    counted=(setting(BALL.seven, **CGS_SIZES, restarts=3),),
+    chosen=(setting(BALL.one, **CGS_SIZES, restarts=2, output="last"),),
     schedules=WANTED,
     schedule=of_cgs,
     whose="li2019 theorem 1 with (10), L_f for its L",
@@ -138,7 +130,7 @@ STORC = Method(
         setting(BALL, **CGS_SIZES, batch=1),
         setting(BALL, **{**CGS_SIZES, "period": 3}, batch=2),
         setting(BALL, **{**CGS_SIZES, "period": 2}, batch=4),
-        setting(TWO_ON_BALL, **{**CGS_SIZES, "period": 3}, batch=2),  # batch = n
+        setting(BALL.two, **{**CGS_SIZES, "period": 3}, batch=2),  # batch = n
     ),
     followed=(
         setting(BALL, **CGS_SIZES, restarts=3, batch=2),
@@ -146,10 +138,10 @@ STORC = Method(
     ),
     sized=(sized(OCTAHEDRON, **LONG, batch=32), setting(few(BALL), **STEEP, batch=5)),
     counted=(
-        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
-        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),
+        setting(BALL.seven, **CGS_SIZES, restarts=3, batch=3),
+        setting(BALL.seven, **CGS_SIZES, restarts=1, batch=9),
     ),
-    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, batch=1, output="last"),),
+    chosen=(setting(BALL.one, **CGS_SIZES, restarts=2, batch=1, output="last"),),
     schedules=(*WANTED, *CONVEX, *PRACTICAL),
     schedule=of_storc,
     whose="li2019 theorem 2 with (10) to (12); L_f in N and L_max in m for its one L, and the "

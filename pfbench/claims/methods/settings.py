@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -11,21 +12,30 @@ from pfbench.verification.instruments.waves import on_ball, on_octahedron, on_sp
 from pfbench.verification.laws import Method, Setting, setting
 from pfbench.verification.laws.method import Parameters
 
-BALL = instance(on_ball)
-SPACE = instance(on_space)
-PENALTY = instance(with_penalty)
-SEVEN_ON_BALL = instance(on_ball, n=7)
-SEVEN = instance(on_space, n=7)
-FOUR_ON_BALL = instance(on_ball, n=4)
+
+class Small(Instance):
+    """A problem of three components, of which draws are enumerated; and of another number."""
+
+    @cached_property
+    def one(self) -> Instance:
+        """It with one component: only the output's draw is left."""
+        return instance(self.build, n=1)
+
+    @cached_property
+    def two(self) -> Instance:
+        """It with two components."""
+        return instance(self.build, n=2)
+
+    @cached_property
+    def seven(self) -> Instance:
+        """It with seven components, which no batch here divides."""
+        return instance(self.build, n=7)
+
+
+BALL, SPACE, OCTAHEDRON = Small(on_ball), Small(on_space), Small(on_octahedron)
+PENALTY = Small(with_penalty)
 FEW_ON_BALL = instance(on_ball, n=300, d=10, rare=30).called("on_ball n=300 d=10")
-ONE_ON_BALL = instance(on_ball, n=1)
-OCTAHEDRON = instance(on_octahedron)
-ONE_ON_OCTAHEDRON = instance(on_octahedron, n=1)
-ONE = instance(on_space, n=1)
-TWO_ON_BALL = instance(on_ball, n=2)
-TWO = instance(on_space, n=2)
-"""Where methods are followed: draws of three components are enumerated; with one only the output's
-draw is left; seven is divided by no batch here."""
+"""Where methods are followed."""
 
 SCALES = (1e3, 1e-3)
 """Factors of f with which methods are followed, too: no number of theirs has a size of its own."""

@@ -13,15 +13,7 @@ from pfbench.base.counts import Counts
 from pfbench.claims.methods.condg import WANTED, decided
 from pfbench.claims.methods.estimates import of_gradients, svrg, with_reference
 from pfbench.claims.methods.schedules import CONSTANTS, Printed, beside, least, smoothness
-from pfbench.claims.methods.settings import (
-    BALL,
-    FEW_ON_BALL,
-    OCTAHEDRON,
-    ONE_ON_BALL,
-    SEVEN_ON_BALL,
-    TWO_ON_BALL,
-    sized,
-)
+from pfbench.claims.methods.settings import BALL, FEW_ON_BALL, OCTAHEDRON, sized
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats, Untestable
 from pfbench.verification.instruments.condg import Inner
@@ -179,16 +171,13 @@ NCGS = Method(
         for option in (1, 2)
     ),
     counted=tuple(
-        setting(SEVEN_ON_BALL, **NCGS_SIZES, option=option, tolerance=tolerance)
+        setting(BALL.seven, **NCGS_SIZES, option=option, tolerance=tolerance)
         for tolerance in (None, 0.003)
         for option in (1, 2)
     ),
     chosen=(
-        *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
-            for one in ("uniform", "last", "weighted")
-        ),
-        setting(ONE_ON_BALL, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
+        *(setting(BALL.one, **NCGS_SIZES, output=one) for one in ("uniform", "last", "weighted")),
+        setting(BALL.one, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
     ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
@@ -204,7 +193,7 @@ STOCHASTIC = Method(
     enumerated=(
         setting(BALL, iterations=3, smoothness=1.5),
         setting(BALL, iterations=2, smoothness=1.5, batch=2, tolerance=0.3),
-        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=2),  # batch = n
+        setting(BALL.two, iterations=3, smoothness=1.5, batch=2),  # batch = n
     ),
     followed=(
         setting(BALL, **NCGS_SIZES),
@@ -213,15 +202,12 @@ STOCHASTIC = Method(
     ),
     sized=(sized(OCTAHEDRON, iterations=2000, smoothness=1.5, batch=32, tolerance=0.03),),
     counted=(
-        setting(SEVEN_ON_BALL, **NCGS_SIZES),
-        setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
+        setting(BALL.seven, **NCGS_SIZES),
+        setting(BALL.seven, **NCGS_SIZES, batch=3, tolerance=0.003),
     ),
     chosen=(
-        *(
-            setting(ONE_ON_BALL, **NCGS_SIZES, output=one)
-            for one in ("weighted", "uniform", "last")
-        ),
-        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=1, output="weighted"),
+        *(setting(BALL.one, **NCGS_SIZES, output=one) for one in ("weighted", "uniform", "last")),
+        setting(BALL.two, iterations=3, smoothness=1.5, batch=1, output="weighted"),
     ),
     schedules=(*WANTED, *NOISY),
     schedule=of_stochastic,
@@ -240,7 +226,7 @@ NCGS_VR = Method(
         setting(BALL, smoothness=1.5, batch=1, period=3, iterations=5),
         setting(BALL, smoothness=1.5, batch=1, period=4, iterations=4, tolerance=0.2),
         setting(BALL, smoothness=1.5, batch=2, period=2, iterations=3),
-        setting(TWO_ON_BALL, smoothness=1.5, batch=2, period=2, iterations=3),  # batch = n
+        setting(BALL.two, smoothness=1.5, batch=2, period=2, iterations=3),  # batch = n
     ),
     followed=(
         setting(BALL, **VR_SIZES),
@@ -255,14 +241,14 @@ NCGS_VR = Method(
         ),
     ),
     counted=(
-        setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
-        setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
+        setting(BALL.seven, smoothness=1.5, batch=3, period=4, iterations=10),
+        setting(BALL.seven, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
     ),
     chosen=(
-        setting(ONE_ON_BALL, **VR_SIZES, output="uniform"),
-        setting(ONE_ON_BALL, **VR_SIZES, output="last"),
-        setting(ONE_ON_BALL, **{**VR_SIZES, "iterations": 21}, output="uniform"),
-        setting(TWO_ON_BALL, smoothness=1.5, batch=1, period=3, iterations=4, output="uniform"),
+        setting(BALL.one, **VR_SIZES, output="uniform"),
+        setting(BALL.one, **VR_SIZES, output="last"),
+        setting(BALL.one, **{**VR_SIZES, "iterations": 21}, output="uniform"),
+        setting(BALL.two, smoothness=1.5, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_ncgs_vr,

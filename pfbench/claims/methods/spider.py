@@ -10,18 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.claims.methods import estimates
 from pfbench.claims.methods.iterates import RECURSIVE, rows
 from pfbench.claims.methods.schedules import WANTED, Printed, least, of_spiderboost, smoothness
-from pfbench.claims.methods.settings import (
-    BALL,
-    ONE,
-    ONE_ON_BALL,
-    PENALTY,
-    SEVEN,
-    SEVEN_ON_BALL,
-    SPACE,
-    TWO,
-    TWO_ON_BALL,
-    sized,
-)
+from pfbench.claims.methods.settings import BALL, PENALTY, SPACE, sized
 from pfbench.claims.methods.stating import claims_of
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
@@ -206,17 +195,17 @@ SARAH = Method(
         setting(SPACE, step=0.3, batch=1, period=3, iterations=3),
         setting(SPACE, step=0.3, batch=2, period=2, iterations=4),
         setting(SPACE, step=0.3, batch=1, period=3, iterations=6, output="last"),
-        setting(TWO, step=0.3, batch=2, period=3, iterations=3),  # batch = n
+        setting(SPACE.two, step=0.3, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(SPACE, step=0.3, batch=3, period=4, iterations=10),
         setting(SPACE, step=0.3, batch=3, period=4, iterations=10, output="last"),
     ),
-    counted=tuple(setting(SEVEN, step=0.1, **size) for size in COUNTED),
+    counted=tuple(setting(SPACE.seven, step=0.1, **size) for size in COUNTED),
     chosen=(
-        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
-        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="last"),
-        setting(ONE, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
+        setting(SPACE.one, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
+        setting(SPACE.one, step=0.3, batch=1, period=4, iterations=8, output="last"),
+        setting(SPACE.one, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
     ),
     sized=tuple(
         sized(SPACE, step=0.3, batch=32, period=p, iterations=2000)
@@ -237,21 +226,21 @@ SPIDER = Method(
     length=spider_length,
     enumerated=(
         *(setting(SPACE, step=0.3, lam=0.2, **size) for size in RECURSIVE),
-        setting(TWO, step=0.3, lam=0.2, batch=2, period=3, iterations=3),  # batch = n
+        setting(SPACE.two, step=0.3, lam=0.2, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(SPACE, step=0.3, lam=0.2, batch=3, period=4, iterations=10),
         setting(SPACE, step=0.1, lam=9.0, batch=1, period=2, iterations=4),
         setting(SPACE, step=0.1, batch=2, period=3, iterations=7, option=1),
-        setting(ONE, step=0.1, batch=2, period=3, iterations=60, option=1, tolerance=0.5),
+        setting(SPACE.one, step=0.1, batch=2, period=3, iterations=60, option=1, tolerance=0.5),
     ),
-    counted=tuple(setting(SEVEN, step=0.1, lam=0.2, **size) for size in COUNTED),
+    counted=tuple(setting(SPACE.seven, step=0.1, lam=0.2, **size) for size in COUNTED),
     chosen=(
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
-        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=21, output="uniform"),
-        setting(TWO, step=0.3, lam=0.2, batch=1, period=3, iterations=4, output="uniform"),
-        setting(ONE, step=0.1, batch=1, period=3, iterations=8, option=1),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(SPACE.one, step=0.3, lam=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(SPACE.two, step=0.3, lam=0.2, batch=1, period=3, iterations=4, output="uniform"),
+        setting(SPACE.one, step=0.1, batch=1, period=3, iterations=8, option=1),
     ),
     outputs=spider_output,
     at_end=at_its_end,
@@ -268,19 +257,19 @@ MOMENTUM = Method(
     counts=partial(estimates.each_step, of=of_epochs, po=1),
     enumerated=(
         *(setting(BALL, step=0.2, **size) for size in RECURSIVE),
-        setting(TWO_ON_BALL, step=0.2, batch=2, period=3, iterations=3),  # batch = n
+        setting(BALL.two, step=0.2, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(BALL, step=0.2, batch=3, period=4, iterations=10),
         setting(PENALTY, step=0.2, batch=3, period=4, iterations=10),
         setting(BALL, step=0.4, batch=1, period=1, iterations=4),
     ),
-    counted=tuple(setting(SEVEN_ON_BALL, step=0.1, **size) for size in COUNTED),
+    counted=tuple(setting(BALL.seven, step=0.1, **size) for size in COUNTED),
     chosen=(
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="last"),
-        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=21, output="uniform"),
-        setting(TWO_ON_BALL, step=0.2, batch=1, period=3, iterations=4, output="uniform"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(BALL.one, step=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(BALL.two, step=0.2, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_momentum,

@@ -22,16 +22,8 @@ from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, Loople
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives.instances import (
-    BALL,
-    PAGED,
-    gap,
-    height,
-    mapping,
-    of_sliding,
-    signed,
-    sliding_mapping,
-)
+from pfbench.claims.relatives import instances
+from pfbench.claims.relatives.instances import BALL, gap, height, mapping, signed
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.stating.bound import bound
@@ -166,7 +158,7 @@ ERRORS = tuple(_errors(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 def of_prox(c: Constants, *, T: int) -> dict[str, Any]:
     """Return eta = 1/(4L), b = sqrt n, p = b/(n + b), where c = 1."""
-    return {"iterations": T, **PAGED, "step": 1.0 / (4.0 * c.L)}
+    return {"iterations": T, **instances.PAGED, "step": 1.0 / (4.0 * c.L)}
 
 
 def prox_mapping(c: Constants, parameters: Any) -> float:
@@ -197,10 +189,10 @@ SLIDING = Claim(
     statement="mean over k <= N of E|G(x_k)|^2 <= 16 L h0/N + 24 L eta at lambda = 1/L with "
     "b = 10 T; L that of the mean square, draws uniform",
     check=bound(
-        sliding_mapping,
+        instances.sliding_mapping,
         partial(mapping, over=1.0),
         over="mean",
-        parameters=partial(of_sliding, steps=150),
+        parameters=partial(instances.of_sliding, steps=150),
     ),
     instances=(BALL,),
     algorithm="ncgs-spider",
