@@ -82,10 +82,10 @@ def runs(number):
 
 def make(folder, number):
     """Write the runs into segments."""
-    from pfbench.runs.storage.content import INTEGERS, metadata_of, text_of
-    from pfbench.runs.storage.gathering import write_segments
+    from pfbench.runs.storage.content import metadata_of, text_of, trace_of
     from pfbench.runs.storage.index import row_of
     from pfbench.runs.storage.keys import environment
+    from pfbench.runs.storage.packing import write_segments
     from pfbench.runs.storage.segment import Packed
     from pfbench.runs.storage.store import Store
 
@@ -95,14 +95,10 @@ def make(folder, number):
     def packed():
         for key, run, notes in runs(number):
             header = metadata_of(key, run, here, notes)
-            columns = {
-                name: np.array(column, np.int64 if name in INTEGERS else np.float64)
-                for name, column in zip(run.columns, zip(*run.rows, strict=True), strict=True)
-            }
             row = row_of("run", key, header)
-            yield Packed(row, text_of(header).encode(), columns, size, 10**18)
+            yield Packed(row, text_of(header), trace_of(run), size, 10**18)
 
-    for keys in write_segments(store, packed()):
+    for keys in write_segments(store.folder, packed()):
         print(f"{len(keys):,} runs in a segment", file=sys.stderr)
 
 

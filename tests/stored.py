@@ -5,8 +5,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from pfbench.base.counts import Counts
-from pfbench.runs.engines.making import make
-from pfbench.runs.engines.unfinished import run_of
+from pfbench.runs.engines.making import make, run_of
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 

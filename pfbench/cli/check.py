@@ -12,7 +12,7 @@ from pfbench.cli.tables import columns, show
 from pfbench.cli.words import duration, plural
 
 if TYPE_CHECKING:
-    from pfbench.checking import Finding, Findings
+    from pfbench.checking import Findings
 
 _COLOURS = {"passed": "green", "failed": "bold red", "skipped": "dim"}
 
@@ -64,16 +64,13 @@ def check(
 def shown(found: "Findings") -> RenderableType:
     """Return a line for each check, then each failure in full."""
     on = f", on {found.problem}" if found.problem else ""
-    rows = [
-        (one.check, Text(one.status, _COLOURS[one.status]), _seen(one)) for one in found.findings
-    ]
+    rows = []
+    for one in found.findings:
+        seen = one.seen if one.status != "failed" else "see below"
+        rows.append((one.check, Text(one.status, _COLOURS[one.status]), seen))
     table = columns(("check", "result", "what was seen"), rows)
     sentences = [part for one in found.failures for part in ("", Text(visible(one.sentence)))]
     number = len(found.findings) - sum(one.status == "skipped" for one in found.findings)
     end = f"{plural(number, 'check')}, {len(found.failures)} failed, in {duration(found.seconds)}"
     title = Text(visible(f"{found.kind} {found.name}{on}"))
     return Group(title, table, *sentences, "", Text(end))
-
-
-def _seen(one: "Finding") -> str:
-    return one.seen if one.status != "failed" else "see below"

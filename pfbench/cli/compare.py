@@ -17,7 +17,7 @@ from pfbench.cli.catalogue import spec_path, suites
 from pfbench.cli.grids import show_grids
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed
+from pfbench.cli.printing import announce, exit_if_failed
 from pfbench.cli.report import OUTPUT, command_line, commit
 from pfbench.cli.tables import Fact, heading, show, show_facts
 from pfbench.cli.words import plural, size
@@ -100,24 +100,21 @@ def compare(
                 where = engine.environment()
                 write(receipt, spec, method, price or "", compared, where, __version__)
             _tell(compared, None if text else output, receipt, as_json=as_json)
-            failed = [one for one in compared.own if one.entry.run.status in FAILURES]
-            exit_if_failed(failed, ", and the report shows them as such")
+            exit_if_failed(compared.own, ", and the report shows them as such")
 
 
 def shipped_with(path: Path) -> "Shipped | None":
     """Return what is shipped with a suite, None if nothing is."""
     from pfbench.runs.shipped import SUFFIX, read_shipped
+    from pfbench.runs.storage.index import uncollected
 
     beside = path.with_name(path.stem + SUFFIX)
     if not beside.exists():
         return None
-    # Its cells live to the end: to look for garbage among them takes a second.
-    gc.disable()
-    try:
-        return read_shipped(beside)
-    finally:
-        gc.enable()
-        gc.freeze()
+    with uncollected():
+        found = read_shipped(beside)
+    gc.freeze()  # its cells live to the end: to look for garbage among them takes a second
+    return found
 
 
 def _priced(spec: "Spec", price: str) -> "Spec":
@@ -211,7 +208,7 @@ def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_
         raise AssertionError("a report on one method begins with it")
     comparison = about.compared[0]
     said = [about.sentence, *front_in_words(about)]
-    (study,) = report.spec.studies
+    study = report.spec.study
     files = [] if receipt is None else [receipt]
     if output is not None:
         files += write_contents(everything, output)

@@ -26,8 +26,7 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
         method = spelled_out("algorithm", method)
         announce([method])
         spec = entered(spec, method)[0]
-    (study,) = spec.studies
-    tune = study.tune
+    tune = spec.study.tune
     if tune is None:
         raise InputError(f"the suite {spec.name} tunes nothing: it has no [tune].")
     if as_json:

@@ -1,6 +1,6 @@
 """``pfbench verify --mutants``: which claim catches which planted fault, and generated ones."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -44,7 +44,6 @@ def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
     of them.
     """
     from pfbench.claims.catalogue import mutants_of
-    from pfbench.verification.outcomes import Verification
 
     planted = mutants_of(work.names)
     alone = most == 0 and not late
@@ -53,13 +52,7 @@ def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
     with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
     studied = [] if alone else studied_faults(work, faults, claims)
-    nothing = Verification().as_json() | {"findings": []}
-    found = {
-        "mutants": [one.as_json() for one in caught],
-        "generated": [one.as_json() for one in studied],
-    }
-    work.write(nothing | found)
-    _write_report(work, studied, drawn)
+    _write(work, {"mutants": [one.as_json() for one in caught]}, studied, drawn)
     number = sum(bool(one.by) for one in caught)
     if not work.quiet:
         show(
@@ -76,7 +69,6 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int =
     """Say which faults in somebody's algorithm the claims would notice that he names."""
     from pfbench.claims.catalogue import algorithm_and_claims
     from pfbench.verification.faults.generate import drawn, faults_of
-    from pfbench.verification.outcomes import Verification
     from pfbench.verification.subject import Subject
 
     tested, claims = algorithm_and_claims(algorithm, work.names)
@@ -93,9 +85,7 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int =
     faults = [*drawn(every, _most(work, most)), *drawn(later, late)]
     words = f"{len(faults)} of {len(every) + len(later)}"
     studied = studied_faults(work, faults, claims)
-    nothing = Verification().as_json() | {"findings": []}
-    work.write(nothing | {"generated": [one.as_json() for one in studied]})
-    _write_report(work, studied, words)
+    _write(work, {}, studied, words)
     if not work.quiet:
         show(heading(f"faults in {algorithm}, {words}", _told(studied)), most=READABLE)
 
@@ -153,16 +143,21 @@ def studied_faults(
         return study(sessions, faults, claims_of, ADMISSIBLE, at_size)
 
 
-def _write_report(work: "Work", studied: "Sequence[Studied]", drawn: str) -> None:
-    from pfbench.verification.fault_report import report
+def _write(
+    work: "Work", found: Mapping[str, Any], studied: "Sequence[Studied]", drawn: str
+) -> None:
+    """Write what was found as JSON and as Markdown, where that is asked for."""
+    from pfbench.verification.fault_study import report
+    from pfbench.verification.outcomes import Verification
 
+    nothing = Verification().as_json() | {"findings": []}
+    work.write({**nothing, **found, "generated": [one.as_json() for one in studied]})
     if work.table is not None:
         printing.write(report(studied, command_line(), drawn), work.table)
 
 
 def _told(studied: "Sequence[Studied]") -> RenderableType:
-    from pfbench.verification.fault_report import missed, of_methods
-    from pfbench.verification.fault_study import by_claim, share
+    from pfbench.verification.fault_study import by_claim, missed, of_methods, share
 
     rows: list[tuple[Any, ...]] = []
     for name, of in of_methods(studied).items():

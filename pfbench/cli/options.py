@@ -75,6 +75,14 @@ def check_place(jobs: int | None, scheduler: str | None) -> None:
         raise InputError("--jobs and --scheduler exclude each other: leave one of them out.")
 
 
+def strangers_engine(jobs: int | None) -> "Engine":
+    """Return processes of this machine, never this one: a stranger's run may not end."""
+    from pfbench.base.checks import integer
+    from pfbench.runs.engines.engine import LocalProcesses
+
+    return LocalProcesses(cpus() if jobs is None else integer("--jobs", jobs, least=1))
+
+
 def engine_of(jobs: int | None, scheduler: str | None) -> "Engine":
     """Return where work is done: in processes of this machine, in this one, or on a cluster."""
     from pfbench.runs.engines.engine import LocalProcesses, ThisProcess

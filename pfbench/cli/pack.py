@@ -12,15 +12,7 @@ from pfbench.base.visible import visible
 from pfbench.cli import options
 from pfbench.cli.making import searched
 from pfbench.cli.options import argument, option
-from pfbench.cli.printing import (
-    FAILURES,
-    again,
-    announce,
-    complain,
-    exit_if,
-    exit_if_failed,
-    keeping,
-)
+from pfbench.cli.printing import again, announce, complain, exit_if, exit_if_failed, keeping
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show_facts
 from pfbench.cli.words import plural, size, whole
@@ -100,8 +92,7 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
         *_facts(about),
     ]
     show_facts(facts, as_json=as_json)
-    failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
-    exit_if_failed(failed, ", and the archive has them as such")
+    exit_if_failed(outcomes, ", and the archive has them as such")
 
 
 def _facts(about: Mapping[str, Any]) -> list[Fact]:
@@ -126,14 +117,12 @@ def _facts(about: Mapping[str, Any]) -> list[Fact]:
 
 
 def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json: bool) -> None:
-    from pfbench.base.checks import integer
     from pfbench.kernels.libraries import kernels_of
     from pfbench.runs import pack as packing
-    from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
     from pfbench.runs.storage.archive import opened
 
-    slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    engine = options.strangers_engine(jobs)
     with opened(path) as archive, packing.unpacked(archive) as content:
         facts, lacking = _inside(content, path)
         absent = content.take(beside)
@@ -143,8 +132,6 @@ def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json:
             complain(f"{name} in {path} does not match its hash: it was changed.")
         for module in content.modules:
             complain(f"importing {module}, which is in {path}.")
-        # Not in this process: a stranger's run may not end.
-        engine = LocalProcesses(slots)
         made = {one.get("blas", "") for one in content.about["environments"]}
         with kernels_of(", ".join(made), engine.environment().get("blas", "")) as kernels:
             if kernels:

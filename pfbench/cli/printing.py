@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -112,9 +112,9 @@ def exit_if(failed: object, status: int = 1) -> None:
         raise typer.Exit(status)
 
 
-def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:
+def exit_if_failed(outcomes: "Iterable[Outcome]", remark: str = "") -> None:
     """Say which run failed first, and exit; if none failed, do nothing."""
-    if failed:
+    if failed := [one for one in outcomes if one.entry.run.status in FAILURES]:
         plan, run = failed[0].plan, failed[0].entry.run
         fail(
             f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "

@@ -109,11 +109,10 @@ class Steps:
 
     def expect(self, seconds: float | None) -> None:
         """Say how long it will take, now that it begins; nothing of short work, and only once."""
-        if not self._expects:
-            self._pace = Pace()
-        if self._quiet or self._expects:
+        if self._expects:
             return
-        if words := self._pace.expect(seconds):
+        self._pace = Pace()
+        if not self._quiet and (words := self._pace.expect(seconds)):
             self._expects = True
             self._console.print(f"{self._title}: {words}")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pfbench.receipts.compared import Suite
     from pfbench.receipts.content import Found
     from pfbench.receipts.runs import Row
+    from pfbench.runs.engines.engine import Engine
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
     from pfbench.verification.outcomes import Finding
@@ -200,20 +201,20 @@ def receipt(
     processes of their own, and named before. Exit status 1 if something is not as it says, could
     not be made again, or was changed.
     """
-    from pfbench.base.checks import integer, real
+    from pfbench.base.checks import real
     from pfbench.receipts.comparison import COMPARISON
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.storage.archive import opened
 
     real("--seconds", seconds, above=0.0)
-    slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    engine = options.strangers_engine(jobs)
     salt = salt or secrets.token_hex(8)
     with opened(check, RECEIPT, COMPARISON) as archive:
         changed = archive.damaged(archive.names)
         for name in changed:
             printing.complain(f"{name} in {check} does not match its hash: it was changed.")
         printing.exit_if(changed)
-        found, same = _checked(archive, check, salt, seconds, slots, files or Path())
+        found, same = _checked(archive, check, salt, seconds, engine, files or Path())
         theorem = archive.form is RECEIPT
     for text in found.off:
         printing.complain(f"{text}.")
@@ -242,18 +243,17 @@ def receipt(
 
 
 def _checked(
-    archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
+    archive: "Archive", path: Path, salt: str, seconds: float, engine: "Engine", beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
     from pfbench.kernels.libraries import kernels_of
     from pfbench.receipts import checking, compared
     from pfbench.receipts.again import How
     from pfbench.receipts.content import RECEIPT
-    from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
     from pfbench.runs.pack import at_hand, unpacked
 
-    about, engine = archive.about, LocalProcesses(slots)
+    about = archive.about
     there, here = about["environment"], engine.environment()
     differ = {**other(about.get("lock", {})), **_elsewhere(there, here)}
     for name, what in differ.items():

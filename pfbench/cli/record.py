@@ -100,8 +100,8 @@ def page(
     from pfbench.cli import catalogue
     from pfbench.receipts.board import Known
     from pfbench.receipts.board import page as written
+    from pfbench.receipts.comparison import standings
     from pfbench.receipts.record import Record
-    from pfbench.receipts.standings import standings
     from pfbench.runs.planning.spec import read_spec
 
     record = Record.open(folder)

@@ -16,7 +16,7 @@ from pfbench.cli.catalogue import MAIN_REPORT, PAPER, spec_path, specs
 from pfbench.cli.changes import show_changes
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, note, print_json
+from pfbench.cli.printing import announce, exit_if_failed, note, print_json
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            paths = _paths(_names_of(spec, everything=everything))
+            paths = _paths(spec, everything=everything)
             reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
@@ -100,22 +100,17 @@ def report(
         looked_up = [Store(folder) for folder in folders]
         reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
-    failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
-    exit_if_failed(failed, ", and the reports show them as such")
+    exit_if_failed(outcomes, ", and the reports show them as such")
 
 
-def _names_of(given: Sequence[str] | None, *, everything: bool) -> Sequence[str]:
-    """Return the names or paths of the reports that are asked for."""
-    if everything:
-        return [name for name in specs() if not name.startswith(f"{PAPER}/")]
-    return given or [MAIN_REPORT]
-
-
-def _paths(given: Sequence[str]) -> list[Path]:
-    """Return the file of each spec, given as a path or as the name of a known report."""
+def _paths(given: Sequence[str] | None, *, everything: bool) -> list[Path]:
+    """Return the files of the reports that are asked for by paths, or by names of known ones."""
     known = specs()
+    names = given or [MAIN_REPORT]
+    if everything:
+        names = [name for name in known if not name.startswith(f"{PAPER}/")]
     found: dict[Path, Path] = {}
-    for text in given:
+    for text in names:
         path = spec_path("report", text, known)
         found.setdefault(path.resolve(), path)
     return list(found.values())

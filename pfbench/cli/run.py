@@ -135,11 +135,8 @@ def _run(
                     run = essence(found, planned.targets[outcome.plan])
                     outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
                 if as_json:
-                    one = _describe(outcome)
-                    one["targets"] = reached(
-                        planned.targets[outcome.plan], found.columns, found.rows
-                    )
-                    described[outcome.plan] = one
+                    targets = reached(planned.targets[outcome.plan], found)
+                    described[outcome.plan] = _describe(outcome) | {"targets": targets}
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:

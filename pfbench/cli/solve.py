@@ -18,7 +18,7 @@ from pfbench.cli import printing
 from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import Steps
 from pfbench.cli.promised import promised, promised_lines
-from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
+from pfbench.cli.tables import Line, columns, fields, folded, heading, show
 from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
 from pfbench.cli.words import whole as whole_number
 
@@ -84,7 +84,7 @@ def solve(
     limits = None if budget is None else Budget.parse(budget)
     measures = _names(measure, TRACED if trace else "")
     if trace is not None:
-        check_trace(trace)
+        _check_trace(trace)
 
     from pfbench.cli.forecast import show_expected
     from pfbench.runs.loop.stop import Stop, recorded
@@ -118,7 +118,9 @@ def solve(
         show_runs(runs, promised_lines(promised(ready, runs), len(runs)))
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    printing.exit_if(any(run.status in printing.FAILURES for run in runs), _status(runs))
+    # The user interrupts one that is killed.
+    status = printing.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
+    printing.exit_if(any(run.status in printing.FAILURES for run in runs), status)
 
 
 def _check_length(ready: "Ready", seeds: range) -> None:
@@ -141,11 +143,6 @@ def _check_length(ready: "Ready", seeds: range) -> None:
 def _described(run: "Run", promise: object) -> dict[str, object]:
     place = None if run.place is None else run.place._asdict()
     return run.as_json() | {"promised": promise, "place": place, "note": run.note}
-
-
-def _status(runs: "Sequence[Run]") -> int:
-    """Return the exit status of runs that failed; the user interrupts one that is killed."""
-    return printing.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
 
 
 def _names(given: str | None, default: str) -> list[str]:
@@ -176,28 +173,22 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
 
 def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
     """Make a run here; one with a time limit in a process that can be killed."""
-    if plan.time_limit is not None:
-        return _killable(replace(plan, seed=seed))
-
     from pfbench.oracles import Ledger
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.making import make, run_of, unfinished_run
+    from pfbench.runs.engines.workers import Task
     from pfbench.runs.loop.drive import drive
 
-    return drive(
-        ready,
-        Ledger(plan.budget),
-        seed=seed,
-        every=plan.every,
-        stop=plan.stop,
-        watch=lambda at: steps.reach(at.iterations),
-    )
-
-
-def _killable(plan: "PlannedRun") -> "Run":
-    from pfbench.runs.engines.engine import LocalProcesses
-    from pfbench.runs.engines.making import make
-    from pfbench.runs.engines.unfinished import run_of, unfinished_run
-    from pfbench.runs.engines.workers import Task
-
+    if plan.time_limit is None:
+        return drive(
+            ready,
+            Ledger(plan.budget),
+            seed=seed,
+            every=plan.every,
+            stop=plan.stop,
+            watch=lambda at: steps.reach(at.iterations),
+        )
+    plan = replace(plan, seed=seed)
     try:
         (result,) = LocalProcesses(1).do([Task(make, (plan,))])
     except KeyboardInterrupt:
@@ -208,14 +199,8 @@ def _killable(plan: "PlannedRun") -> "Run":
 # --- the trace ------------------------------------------------------------------------------------
 
 
-def check_trace(path: Path) -> None:
-    """Refuse a trace file that could not be written, before anything runs.
-
-    Raises
-    ------
-    InputError
-        If its suffix is not known, its folder does not exist or is not writable, or it is a folder.
-    """
+def _check_trace(path: Path) -> None:
+    """Refuse a trace file that could not be written, before anything runs."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
     check_writable(path, f"--trace {path}")
@@ -308,6 +293,8 @@ _ROWS = 12
 
 def _trace(run: "Run") -> RenderableType | None:
     """Return the trace of what was measured, None if nothing was."""
+    import numpy as np
+
     from pfbench.runs.loop.run import TRACE_COLUMNS
 
     # Not `run.trace`: pandas takes longer to import than a small run does.
@@ -315,7 +302,8 @@ def _trace(run: "Run") -> RenderableType | None:
     exact = [
         name
         for name in run.columns
-        if name.endswith("_lower") and _equal(trace[name], trace[name.removesuffix("_lower")])
+        if name.endswith("_lower")
+        and np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
@@ -332,13 +320,8 @@ def _trace(run: "Run") -> RenderableType | None:
     ]
     names = ["iteration", *counts, *map(str, measured)]
     title = f"trace ({len(chosen)} of {plural(len(run.rows), 'row')}; --trace FILE writes all)"
-    return heading(title, numbers(names, rows))
-
-
-def _equal(values: Sequence[float], others: Sequence[float]) -> bool:
-    """Return whether two columns have the same numbers, and none at the same places."""
-    pairs = zip(values, others, strict=True)
-    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
+    # What does not fit beside comes below, behind the first column.
+    return heading(title, folded(names, rows, right=names))
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:

@@ -10,7 +10,7 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import matches
 from pfbench.base.visible import visible
-from pfbench.cli.options import AS_JSON, STORE, argument, cpus, flag, option
+from pfbench.cli.options import AS_JSON, STORE, argument, flag, option, strangers_engine
 from pfbench.cli.printing import again, complain, console, exit_if, fail, fields_of, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
@@ -161,14 +161,11 @@ def merge(
 
 def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
     """Make a share of a store's runs again; end the command if one differs."""
-    from pfbench.base.checks import integer, real
-    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.base.checks import real
     from pfbench.runs.rerun import rerun
 
     real("--rerun", share, above=0.0, most=1.0)
-    slots = cpus() if jobs is None else integer("--jobs", jobs, least=1)
-    # Not in this process: a stranger's run may not end.
-    found = rerun(source, share, LocalProcesses(slots), told=again(quiet=quiet))
+    found = rerun(source, share, strangers_engine(jobs), told=again(quiet=quiet))
     for reason, many in found.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
     for key, what in found.differing:

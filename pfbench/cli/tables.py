@@ -119,15 +119,10 @@ def columns(
     return table
 
 
-def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
-    """Return a table of numbers; what does not fit beside comes below, behind the first column."""
-    return folded(names, rows, right=names)
-
-
 def folded(
     names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
-    """Return a table whose cells never wrap; what does not fit comes below, as in `numbers`."""
+    """Return a table whose cells never wrap; what does not fit comes below, behind the first."""
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
     blocks = [[0]]
     for k in range(1, len(names)):

@@ -32,9 +32,8 @@ def of_claims(claims: "Sequence[Claim]", errata: "Sequence[Erratum]" = ()) -> "l
     from pfbench.verification.scaled_schedules import of_schedule
 
     found = [of_claim(one) for one in claims]
-    methods = {id(one.algorithm): one.algorithm for one in claims if not _named(one)}
-    schedules = (of_schedule(one) for one in methods.values())
-    found += [one for one in schedules if one is not None]
+    own = [one.algorithm for one in claims if not isinstance(one.algorithm, str)]
+    found += filter(None, map(of_schedule, {id(one): one for one in own}.values()))
     return found + [one for erratum in errata for one in of_erratum(erratum)]
 
 
@@ -49,8 +48,7 @@ def show_units(work: "Work") -> None:
     errata = ours + [one for paper in own_papers(work.names) for one in paper.errata]
     found = of_claims(selected(work.names, "full"), errata)
     if not work.names:
-        schedules = (of_schedule(method) for method in ALGORITHMS.values())
-        found += [one for one in schedules if one is not None]
+        found += filter(None, map(of_schedule, ALGORITHMS.values()))
     work.write({"schema": 1, "units": [one.as_json() for one in found]})
     if work.table is not None:
         printing.write(units_table(found, command_line()), work.table)
@@ -58,8 +56,3 @@ def show_units(work: "Work") -> None:
         rows = [(one.name, one.kind, _WORDS[one.homogeneous], one.found) for one in found]
         reasons = dict.fromkeys(one.normalised for one in found if one.normalised)
         show(columns(("name", "of", "units", "found"), rows), *map(Text, map(visible, reasons)))
-
-
-def _named(claim: "Claim") -> bool:
-    """Return whether a claim names its method, or has none."""
-    return isinstance(claim.algorithm, str)

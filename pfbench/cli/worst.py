@@ -51,7 +51,7 @@ def _shown(found: "list[Asked]", reference: str, file: str) -> RenderableType:
     parts += _proof(found)
     if worst.steps < found[-1].worst.steps < QUICK:
         parts.append(Text("more steps have too many unknowns for a quick look: see --full"))
-    if file and not _prints(file):
+    if file:
         place = "pfbench.verification.worst_case.interpolated:WorstFunction"
         example = f'pfbench solve -p "{place}[file={file},steps={worst.steps}]" -a ...'
         parts.append(Text(visible(f"a worst function is a problem: {example}")))
@@ -82,8 +82,3 @@ def _class(worst: "Worst") -> str:
         of.append(f"f(x_0) - min f <= {within.delta:g}")
     where = f"on sets of diameter {within.D:g}" if worst.constrained else "on the whole space"
     return f"{sums}{kind}, {', '.join(of)}, {where}"
-
-
-def _prints(file: str) -> bool:
-    """Return whether JSON goes to the standard output, not into a file."""
-    return file == str(printing.STANDARD_OUTPUT)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError, in_words
-from pfbench.oracles import Ledger, Oracles
-from pfbench.points import form_of
+from pfbench.oracles import Ledger
 from pfbench.receipts.runs import OF_STEPS, Row, bits_of, summed
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.runs.loop.isolated import apart
 from pfbench.runs.rerun import TOLERANCE
 
@@ -149,7 +149,11 @@ def answered(asked: Sequence[Asked], how: How, found: Checked) -> None:
     with closing(how.engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
         for result in results:
             reached.add(result.index)
-            _take(asked[result.index], result, found)
+            one = asked[result.index]
+            if result.status == "done":
+                one.take(result.value)
+            elif one.needed:
+                found.unreached.append(f"{one.what}: {result.status}: {result.reason}")
             if monotonic() > ends:
                 break
     found.compare()
@@ -158,13 +162,6 @@ def answered(asked: Sequence[Asked], how: How, found: Checked) -> None:
         for index, one in enumerate(asked)
         if one.needed and index not in reached
     ]
-
-
-def _take(one: Asked, result: Result, found: Checked) -> None:
-    if result.status == "done":
-        one.take(result.value)
-    elif one.needed:
-        found.unreached.append(f"{one.what}: {result.status}: {result.reason}")
 
 
 def untouched(function: Callable[..., Any], *given: Any) -> Any:
@@ -196,11 +193,9 @@ def _ours() -> dict[str, Any]:
 
 def near(there: Any, here: Any) -> bool:
     """Return whether two values are equal; numbers up to `TOLERANCE`."""
-    numbers = all(isinstance(one, int | float) for one in (there, here))
-    if not numbers:
+    if not all(isinstance(one, int | float) for one in (there, here)):
         return bool(there == here)
-    close = math.isclose(there, here, rel_tol=TOLERANCE, abs_tol=1e-12)
-    return close or (math.isnan(there) and math.isnan(here))
+    return math.isclose(there, here, rel_tol=TOLERANCE, abs_tol=1e-12) or equal(there, here)
 
 
 def equal(there: float, here: float) -> bool:
@@ -221,7 +216,7 @@ def followed(made: Made, seed: int, most: int, *, isolated: bool) -> Followed:
     multiprocessing.current_process().daemon = False
     (problem, algorithm), ledger = made(), Ledger()
     backend = problem.open(np.random.default_rng(seed))
-    ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
+    ask = oracles_of(problem, backend, ledger)
     begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
     states = begin(ask, problem.start(), np.random.default_rng(seed))
     try:

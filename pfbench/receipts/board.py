@@ -4,7 +4,7 @@ import hashlib
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from pathlib import Path
@@ -85,15 +85,9 @@ class Line:
         """The largest share of its bound that was found by any means."""
         return max(self.by_runs or 0.0, self.by_program or 0.0, self.by_oracle or 0.0)
 
-    @property
-    def upper(self) -> bool:
-        """Whether it is an upper bound that stands."""
-        return self.claim["kind"] in UPPER and self.verdict in ("holds", "tight")
-
-    @property
-    def lower(self) -> bool:
-        """Whether it is a lower bound that stands."""
-        return self.claim["kind"] in LOWER and self.verdict in ("holds", "tight")
+    def stands(self, kinds: Collection[str]) -> bool:
+        """Return whether it is a claim of one of these kinds, and holds."""
+        return self.claim["kind"] in kinds and self.verdict in ("holds", "tight")
 
 
 @dataclass(frozen=True)
@@ -227,8 +221,8 @@ def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
     """Yield for each class of problems its bounds, the nearest first, and what was found."""
     for of in sorted({one.of for one in lines}):
         there = [one for one in lines if one.of == of]
-        uppers = sorted((one for one in there if one.upper), key=lambda one: -one.found)
-        lowers = [one for one in there if one.lower]
+        uppers = sorted((one for one in there if one.stands(UPPER)), key=lambda one: -one.found)
+        lowers = [one for one in there if one.stands(LOWER)]
         if uppers or lowers:
             best = uppers[0] if uppers else None
             yield (

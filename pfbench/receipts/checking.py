@@ -211,28 +211,19 @@ def _verdict(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[s
     """Take a verdict that was made again."""
     found.verdicts[0] += 1
     parts = ["verdict", "kind", "source", "claimed", *(["measured", "reason"] if same else ())]
-    _compare(f"the verdict on {old['claim']}", old, made, parts, found)
+    there, here = ({one: of.get(one) for one in parts} for of in (old, made))
+    found.note(_difference(there, here, f"the verdict on {old['claim']}"))
 
 
 def _erratum(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[str, Any]) -> None:
     """Take the examination of an erratum that was made again."""
     name = f"the erratum {old['erratum']}"
-    _compare(name, old, made, [one for one in made if same or one != "evidence"], found)
+    parts = [one for one in made if same or one != "evidence"]
+    there, here = ({one: of.get(one) for one in parts} for of in (old, made))
+    found.note(_difference(there, here, name))
     shown = [one["evidence"]["shown"] for one in (old, made)]
     if shown[0] != shown[1]:
         found.note(f"{name} is {'' if shown[1] else 'not '}shown, and not so there")
-
-
-def _compare(
-    name: str,
-    there: Mapping[str, Any],
-    here: Mapping[str, Any],
-    parts: Sequence[str],
-    found: Checked,
-) -> None:
-    """Note the first of some parts in which two tables differ."""
-    old, new = ({one: of.get(one) for one in parts} for of in (there, here))
-    found.note(_difference(old, new, name))
 
 
 def _fault(name: str, claim: str, found: Checked, right: bool) -> None:

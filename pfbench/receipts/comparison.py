@@ -3,7 +3,7 @@
 The pages of a receipt are drawn from the runs in it alone, here as where it is checked.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -26,8 +26,9 @@ from pfbench.runs.pack import code_of, contents_of, data_digests, sealed
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.planning.study import Spec, Study
+from pfbench.runs.planning.suite import trials_of
 from pfbench.runs.rerun import placed_anywhere
-from pfbench.runs.shipped import CURVE, MOST_BYTES, read_shipped, ship
+from pfbench.runs.shipped import CURVE, MOST_BYTES, Shipped, read_shipped, ship
 from pfbench.runs.storage.archive import SPEC, Form
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.schema import table_of, text
@@ -103,6 +104,19 @@ class Kept:
         return []
 
 
+def standings(suite: Spec, shipped: Shipped) -> Iterator[tuple[str, str]]:
+    """Yield each method of a suite that has runs, the strongest first, and where it stands.
+
+    It is compared with all of its class, as on the page of a comparison.
+    """
+    name, _, _ = suite.study.algorithms[0].selector.partition("[")  # any, to stand in its place
+    (results,) = put_on(suite, name, Kept(shipped.runs)).report.results
+    compared = tuple(comparisons(results))[:1]
+    fronts = [front(compared, (label,)) for label in results.study.labels]
+    for one in sorted(fronts, key=lambda one: -len(one.standing[1])):
+        yield one.label, " · ".join(standing_in_words(one))
+
+
 def write(
     path: Path,
     suite: Spec,
@@ -164,12 +178,11 @@ def write(
 
 
 def _ship(path: Path, compared: OnSuite, version: str) -> None:
-    (study,) = compared.report.spec.studies
     outcomes = {
         placed_anywhere(one.plan): replace(one, plan=placed_anywhere(one.plan))
         for one in compared.every
     }
-    targets = targets_of(study)
+    targets = targets_of(compared.report.spec.study)
     ship(path, [(one, targets, CURVE) for one in outcomes.values()], made=version)
 
 
@@ -183,7 +196,7 @@ def suite_of(folder: Path, about: Mapping[str, Any]) -> Spec:
     spec = replace(read_spec(folder / SPEC), name=about["suite"])
     if about["price"]:
         price = dict(Price.parse(about["price"]).weights)
-        spec = replace(spec, studies=tuple(replace(one, price=price) for one in spec.studies))
+        spec = spec.each(lambda study: replace(study, price=price))
     return spec
 
 
@@ -202,29 +215,18 @@ def drawn(folder: Path, about: Mapping[str, Any], seeds: Sequence[int]) -> Drawn
     """
     shipped = read_shipped(folder / RUNS)
     compared = put_on(suite_of(folder, about), about["method"], Kept(shipped.runs))
-    (study,) = compared.report.spec.studies
-    (results,) = compared.report.results
+    spec, (results,) = compared.report.spec, compared.report.results
     about_it = front(tuple(comparisons(results)), compared.labels)
     own = {one.plan for one in compared.own}
     used = dict.fromkeys(one.plan for one in compared.every)
-    searched = {plan for label in compared.labels for plan in _trials(study, label)}
+    searched = set(map(placed_anywhere, trials_of(spec, compared.labels)))
     return Drawn(
-        _pages(about, about_it, study, compared, used),
+        _pages(about, about_it, spec.study, compared, used),
         [plan for plan in used if plan in own or plan in searched],
         [plan for plan in used if not (plan in own or plan in searched)],
-        _cells(study, compared.labels, seeds),
-        targets_of(study),
+        _cells(spec.study, compared.labels, seeds),
+        targets_of(spec.study),
     )
-
-
-def _trials(study: Study, label: str) -> set[PlannedRun]:
-    return {
-        placed_anywhere(plan)
-        for problem, method, setting in study.tuned()
-        if method.tuned_label == label
-        for _, plans in study.trials(problem, method, setting)
-        for plan in plans
-    }
 
 
 def _cells(

@@ -6,7 +6,7 @@ a hash of its iterates, so that whoever makes it again sees whether it is the sa
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.runs.storage.content import INTEGERS, packed, unpacked
+from pfbench.runs.storage.content import dtype_of, packed, unpacked
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
@@ -164,10 +164,7 @@ def bits_of(problem: Any, x: Any) -> bytes:
 
 def written(rows: Sequence[Row]) -> bytes:
     """Return the runs as a Parquet file, in which a changed byte is seen."""
-    columns = {
-        name: np.array([row[name] for row in rows], np.int64 if name in INTEGERS else np.float64)
-        for name in COLUMNS
-    }
+    columns = {name: np.array([row[name] for row in rows], dtype_of(name)) for name in COLUMNS}
     return packed(json.dumps({"schema": 1}).encode(), columns)
 
 
@@ -182,15 +179,12 @@ def read(data: bytes, number: int) -> list[Row]:
     _, columns, _ = unpacked(data)
     if tuple(columns) != COLUMNS:
         raise Damaged("incomplete", "its table has other columns than the runs of a receipt")
-    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in _numbers(columns)]
+    numbers = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in numbers]
     for row in rows:
         if not (row["cell"] in range(number) and _is_seed(row["data"]) and _is_seed(row["seed"])):
             raise Damaged("unreadable", "a row is of no cell, or has no seed")
     return rows
-
-
-def _numbers(columns: Mapping[str, Any]) -> Iterator[tuple[float, ...]]:
-    return zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
 
 
 def _is_seed(value: float) -> bool:

@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
-from pfbench.runs.engines.making import make
-from pfbench.runs.engines.unfinished import run_of, unfinished_run
+from pfbench.runs.engines.making import make, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.planning.limits import within
+from pfbench.runs.loop.run import NOTHING
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.gathering import pack_if_many
-from pfbench.runs.storage.lengths import Lengths
+from pfbench.runs.storage.lengths import Lengths, within
 from pfbench.runs.storage.planned import Keys, keys_of
 from pfbench.runs.storage.store import Store
 
@@ -33,9 +32,6 @@ Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
 
 _LOOK = 1000  # runs after which the store's loose ones are counted
-
-AGAIN = frozenset({"killed"})
-"""A stored run of such a status says nothing about its algorithm, and is made again."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ def sweep(
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
         entry = None if key in missing else store.get(key)
-        if entry is None or entry.run.status in AGAIN:
+        if entry is None or entry.run.status in NOTHING:
             missing.setdefault(key, []).append(plan)
         else:
             yield Outcome(plan, entry)
@@ -188,7 +184,7 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
 
     def origin(plan: PlannedRun) -> str:
         there = store.get(keys[plan].key)
-        if there is not None and there.run.status not in AGAIN:
+        if there is not None and there.run.status not in NOTHING:
             return "stored"
         known = lengths.contained(plan, keys[plan])
         return "made" if known is None else known[1]
@@ -206,9 +202,7 @@ def _stated(keys: Keys, least: tuple[float, str] | None) -> dict[str, Any]:
     return notes
 
 
-@one_thread()  # so that a schedule has the same bits here and in a worker
-def _keys(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
-    return keys_of(plans, environment)
+_keys = one_thread()(keys_of)  # so that a schedule has the same bits here and in a worker
 
 
 def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outcome:

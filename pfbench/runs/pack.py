@@ -16,7 +16,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import storing
-from pfbench.base.selectors import Selector, by_module
+from pfbench.base.selectors import by_module
 from pfbench.base.user_code import is_ours
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
@@ -26,6 +26,7 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.making import make
 from pfbench.runs.execute import Outcome
 from pfbench.runs.lock import lock, requirements
+from pfbench.runs.planning.citing import data_sets
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.reads import declared
@@ -84,7 +85,7 @@ def pack(
         "planned": len(outcomes),
         "own": own,
         "environments": _each(dict(entry.environment) for entry in entries),
-        "problems": {o.plan.problem: _digest(o.plan) for o in outcomes},
+        "problems": {o.plan.problem: resolve(o.plan).on.digest for o in outcomes},
         "data": data_digests(o.plan for o in outcomes),
     }
     files = {SPEC: text.encode()}
@@ -143,14 +144,9 @@ def _each(environments: Iterator[dict[str, str]]) -> list[dict[str, str]]:
     return found
 
 
-def _digest(plan: PlannedRun) -> str:
-    return str(resolve(plan).on.digest)
-
-
 def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
     """Return the sha256 of the file of each data set that planned runs name, if it is here."""
-    names = {Selector.parse(plan.problem).texts.get("source", "") for plan in plans}
-    paths = {name: status(name).path for name in sorted(names & DATA_SETS.keys())}
+    paths = {name: status(name).path for name in data_sets(plan.problem for plan in plans)}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}
 
 

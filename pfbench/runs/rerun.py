@@ -15,8 +15,6 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.base.user_code import is_ours
@@ -31,7 +29,7 @@ from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
 from pfbench.runs.storage.planned import keys_of
 from pfbench.runs.storage.store import Store
-from pfbench.runs.storage.upkeep import TIMES, difference
+from pfbench.runs.storage.upkeep import difference, trace_difference
 
 MOST_SECONDS = 600.0
 """Seconds that a run, with its problem, may take to be made again."""
@@ -82,7 +80,6 @@ def rerun(
     share: float,
     engine: Engine,
     *,
-    rng: random.Random | None = None,
     told: Callable[[str], object] = lambda text: None,
     modules: Collection[str] = (),
     anywhere: bool = False,
@@ -100,8 +97,6 @@ def rerun(
         The part of the runs, in (0, 1]; rounded up.
     engine
         Where they are made: in processes that can be killed, as a stranger's run may not end.
-    rng
-        Chooses the runs; nobody can foresee them if it is not given.
     told
         Is told what is made again, before it is.
     modules
@@ -119,7 +114,8 @@ def rerun(
         If the system does not let a file be read.
     """
     keys = [*store.keys()]
-    chosen = (rng or random.SystemRandom()).sample(keys, math.ceil(share * len(keys)))
+    # Nobody can foresee them.
+    chosen = random.SystemRandom().sample(keys, math.ceil(share * len(keys)))
     left_out: Counter[str] = Counter()
     environment = engine.environment()
     sources = cache(source_digest)
@@ -134,7 +130,9 @@ def rerun(
             continue
         entries.append((entry, bool(other)))
         told(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
-    tasks = [Task(_again, (_plan_of(entry), environment), MOST_SECONDS) for entry, _ in entries]
+    # The files that they name are among the modules at hand.
+    plans = [placed_anywhere(PlannedRun.of_json(entry.notes["plan"])) for entry, _ in entries]
+    tasks = [Task(_again, (plan, environment), MOST_SECONDS) for plan in plans]
     differing, agree = [], []
     for result in engine.do(tasks) if tasks else ():
         entry, elsewhere = entries[result.index]
@@ -206,11 +204,6 @@ def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run, 
         return key, make(plan), digest
 
 
-def _plan_of(entry: Entry) -> PlannedRun:
-    """Return the plan of a stored run; the files that it names are among the modules at hand."""
-    return placed_anywhere(PlannedRun.of_json(entry.notes["plan"]))
-
-
 def placed_anywhere(plan: PlannedRun) -> PlannedRun:
     """Return a plan with MODULE:NAME for FILE.py:NAME, wherever the files lie."""
     return replace(
@@ -251,21 +244,7 @@ def difference_of(theirs: Run, mine: Run, tolerance: float = TOLERANCE) -> str:
     """
     counted, here = _counted(theirs), _counted(mine)
     found = next((name for name, value in counted.items() if value != here[name]), "")
-    if found or theirs.columns != mine.columns:
-        return found or "columns of the trace"
-    if len(theirs.rows) != len(mine.rows):
-        return "length of the trace"
-    columns = zip(zip(*theirs.rows, strict=True), zip(*mine.rows, strict=True), strict=True)
-    for name, (before, after) in zip(theirs.columns, columns, strict=False):
-        if name not in TIMES and not _near(before, after, tolerance):
-            return f"column {name} of the trace, by more than {tolerance:g} of its largest"
-    return ""
-
-
-def _near(before: Sequence[Any], after: Sequence[Any], tolerance: float) -> bool:
-    one, other = (np.array(each, dtype=float) for each in (before, after))
-    scale = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
-    return np.allclose(one, other, rtol=0.0, atol=tolerance * scale, equal_nan=True)
+    return found or trace_difference(theirs, mine, tolerance) or ""
 
 
 def _counted(run: Run) -> dict[str, Any]:

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.files import storing, whole
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.content import MOST_COLUMNS, Entry, decoded
+from pfbench.runs.storage.content import MOST_COLUMNS, Entry, about_run, decoded, run_of
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.opening import open_file
 from pfbench.runs.storage.schema import check_content, count, list_of, number, table, text
@@ -103,14 +102,12 @@ def ship(path: Path, outcomes: Sequence[tuple[Outcome, Sequence[Stop], int]], *,
         if environment not in environments:
             environments.append(environment)
         short = thinned(entry.run, targets, between)
-        about = short.as_json() | {"own_output": short.own_output}
-        del about["schema"]
         notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
         runs.append(
             {
                 "key": entry.key,
                 "environment": environments.index(environment),
-                "run": about,
+                "run": about_run(short),
                 "notes": notes | {"plan": outcome.plan.as_json()},
                 "columns": list(short.columns),
                 "rows": short.rows,
@@ -177,10 +174,8 @@ def _run(one: Mapping[str, Any]) -> Run:
     # One look at all types is what makes a large file quick to read.
     if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit(cells):
         raise Damaged("incomplete", "a row of a trace")
-    about = one["run"]
-    known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
     read = [tuple(nan if cell is None else cell for cell in row) for row in rows]
-    return Run(**{**about, **known}, columns=tuple(columns), rows=read)
+    return run_of(one["run"], columns, read)
 
 
 def _fit(cells: Iterable[Any]) -> bool:

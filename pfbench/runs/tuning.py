@@ -35,29 +35,22 @@ def settled(spec: Spec, make: Make) -> Spec:
     if not searches:
         return spec
     runs = {outcome.plan: outcome.entry.run for outcome in make(spec, searches)}
-    spec = _with(spec, lambda study: replace(study, choices=_choices(study, runs)))
-    spec = _with(spec, _grown)
+    spec = spec.each(lambda study: _grown(study, _choices(study, runs)))
     further = [plan for plan in spec.searches() if plan not in runs]
     if further:
         runs |= {outcome.plan: outcome.entry.run for outcome in make(spec, further)}
-    return _with(spec, lambda study: _settled(study, runs))
+    return spec.each(lambda study: _settled(study, _choices(study, runs)))
 
 
-def _with(spec: Spec, of: Callable[[Study], Study]) -> Spec:
-    return replace(
-        spec, studies=tuple(study if study.tune is None else of(study) for study in spec.studies)
-    )
-
-
-def _grown(study: Study) -> Study:
+def _grown(study: Study, choices: Sequence[Choice]) -> Study:
     """Return a study in which grids go on beyond the ends at which a choice lies."""
-    if study.tune is None or not study.tune.beyond:
-        return study
-    choices = (replace(choice, beyond=tuple(choice.further())) for choice in study.choices)
+    if study.tune and study.tune.beyond:
+        choices = [replace(choice, beyond=tuple(choice.further())) for choice in choices]
     return replace(study, choices=tuple(choices))
 
 
 def _choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Choice, ...]:
+    """Return what is chosen of the trials of each method; nothing where nothing is tuned."""
     if study.tune is None:
         return ()
     beyond = {choice.key: choice.beyond for choice in study.choices}
@@ -72,16 +65,16 @@ def _choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Choice, ...]
     return tuple(choices)
 
 
-def _settled(study: Study, runs: Mapping[PlannedRun, Run]) -> Study:
-    methods = study.tune.methods if study.tune else ()
-    tuned = (Named(one.tuned_label, one.selector) for one in methods)
-    return replace(study, algorithms=(*study.algorithms, *tuned), choices=_choices(study, runs))
+def _settled(study: Study, choices: tuple[Choice, ...]) -> Study:
+    """Return a study with its tuned methods among the algorithms."""
+    tuned = (Named(one.tuned_label, one.selector) for one in study.tuned_methods)
+    return replace(study, algorithms=(*study.algorithms, *tuned), choices=choices)
 
 
 def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
     """Return what became of one point of a grid, from its runs by the seeds of the search."""
     whole = [run.counts.as_dict()[tune.count] for run in runs]
-    firsts = [reached(tune.targets, run.columns, run.rows) for run in runs]
+    firsts = [reached(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []
     for at, target in enumerate(tune.targets):
         calls = [found[at]["calls"] for found in firsts]

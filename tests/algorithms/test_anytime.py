@@ -12,7 +12,7 @@ from pfbench.problems.with_norm import Normed
 from pfbench.runs.loop.ready import ready
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.streams import stream
-from pfbench.runs.planning.limits import anytime
+from pfbench.runs.storage.planned import anytime
 from pfbench.sets import L1Penalty, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
 

@@ -123,10 +123,10 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
 def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scale(monkeypatch):
     known = {"gradient-estimators": Path("g.toml"), "b": Path("b.toml"), "paper/b": Path("p.toml")}
     monkeypatch.setattr(report_command, "specs", lambda: known)
-    chosen = report_command._names_of
-    assert list(chosen(None, everything=False)) == ["gradient-estimators"]
-    assert list(chosen(["paper/b"], everything=False)) == ["paper/b"]
-    assert list(chosen(None, everything=True)) == ["gradient-estimators", "b"]
+    chosen = report_command._paths
+    assert chosen(None, everything=False) == [Path("g.toml")]
+    assert chosen(["paper/b"], everything=False) == [Path("p.toml")]
+    assert chosen(None, everything=True) == [Path("g.toml"), Path("b.toml")]
 
 
 def test_all_excludes_other_choices(pfbench):

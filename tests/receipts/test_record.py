@@ -12,8 +12,8 @@ from pfbench.cli.catalogue import suites
 from pfbench.cli.compare import shipped_with
 from pfbench.receipts import confined
 from pfbench.receipts.board import Known, Line, _by_class, page
+from pfbench.receipts.comparison import standings
 from pfbench.receipts.record import CHECK, FILE, Record
-from pfbench.receipts.standings import standings
 from pfbench.runs.planning.spec import read_spec
 from pfbench.verification.outcomes import Finding
 

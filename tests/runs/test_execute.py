@@ -17,7 +17,7 @@ from pfbench.base.errors import Mistakes, StorageError
 from pfbench.runs import execute
 from pfbench.runs.engines import engine as engines
 from pfbench.runs.engines import making
-from pfbench.runs.engines.unfinished import unfinished_run
+from pfbench.runs.engines.making import unfinished_run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve

@@ -65,7 +65,7 @@ def test_the_planted_best_is_chosen(tmp_path):
     tuned = study.algorithms[1]
     for problem in study.problems:
         (setting,) = study.settings
-        plans = study.plans(problem, tuned, setting)
+        plans = study.every_plan(problem, tuned, setting)
         assert {plan.algorithm for plan in plans} == {f"a[x={best[problem.selector]}]"}
         assert [plan.seed for plan in plans] == [0, 1]
 
@@ -191,27 +191,20 @@ def test_each_target_takes_its_best_out_of_the_same_trials(tmp_path):
     (study,) = settled(spec_of(tmp_path, TWO), make).studies
     easy, hard = study.targets
     (problem,), tuned, (setting,) = study.problems, study.algorithms[1], study.settings
-    chosen = {
-        target: {value(plan) for plan in study.plans(problem, tuned, setting, target)}
-        for target in study.targets
-    }
+    plans = study.plans_by_target(problem, tuned, setting)
+    chosen = {target: {value(plan) for plan in plans[target]} for target in study.targets}
     assert chosen == {easy: {0.3}, hard: {0.003}}
     # All go on to the hardest target, as each is chosen for both, and beyond both ends once.
-    assert {plan.stop for plans in asked for plan in plans} == {hard}
-    assert [[value(plan) for plan in plans] for plans in asked] == [[0.01, 0.03, 0.1], [0.3, 0.003]]
-    assert study.plans(problem, tuned, setting) == study.plans(problem, tuned, setting, hard)
-    stops = {
-        target: study.plans(problem, tuned, setting, target)[0].stop for target in (easy, hard)
-    }
+    assert {plan.stop for some in asked for plan in some} == {hard}
+    assert [[value(plan) for plan in some] for some in asked] == [[0.01, 0.03, 0.1], [0.3, 0.003]]
+    stops = {target: plans[target][0].stop for target in (easy, hard)}
     assert stops == {easy: easy, hard: hard}
     (choice,) = study.choices
     assert (choice.edges(0), choice.edges(1)) == (("x",), ("x",))
     assert sum(one.spent for one in choice.trials) == sum(
         slow_but_deep(plan).counts.sfo for plans in asked for plan in plans
     )
-    assert {*study.runs()} >= {
-        plan for target in (easy, hard) for plan in study.plans(problem, tuned, setting, target)
-    }
+    assert {*study.runs()} >= {plan for target in (easy, hard) for plan in plans[target]}
 
 
 def test_what_is_chosen_inside_its_grid_makes_nothing_grow(tmp_path):

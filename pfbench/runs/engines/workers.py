@@ -7,7 +7,6 @@ killed from outside was lost, and its task can be made again elsewhere.
 
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from pfbench.runs.loop.processes import (
-    context,
-    end_with_parent,
-    interrupts_held,
-    main_hidden,
-    use_threads,
-)
+from pfbench.runs.loop.processes import settle, started
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -154,21 +147,13 @@ class Worker:
     """One process, its pipe, and the task it is at."""
 
     def __init__(self) -> None:
-        self._context = context()
         self.index: int | None = None
         self._started = self._limit = 0.0
         self._start()
 
     def _start(self) -> None:
-        self.pipe: Connection
-        self.pipe, far = self._context.Pipe()
         self._notes = sharedctypes.RawArray("d", _UNNOTED)
-        self._process = self._context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(far, self._notes), daemon=True
-        )
-        with interrupts_held(), main_hidden():
-            self._process.start()
-        far.close()
+        self._process, self.pipe = started(_serve, self._notes)
 
     def begin(self, index: int, task: Task) -> None:
         """Hand the process a task; one that died while it was idle is replaced."""
@@ -242,10 +227,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
     """Make tasks until there are no more; runs in the worker."""
     global _noted
     _noted = notes
-    # The parent decides what an interruption means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
-    use_threads()
+    settle()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
         try:

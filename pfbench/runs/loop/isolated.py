@@ -7,8 +7,6 @@ whether it is the newest. Each message brings the storage up to date, before it 
 
 import io
 import pickle
-import signal
-import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from time import perf_counter
@@ -24,13 +22,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import VERBS
 from pfbench.points.factored import Trail
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import (
-    context,
-    end_with_parent,
-    interrupts_held,
-    main_hidden,
-    use_threads,
-)
+from pfbench.runs.loop.processes import settle, started
 
 _POLL = 0.1
 """Seconds between two looks at the clock and the process while a method computes."""
@@ -146,13 +138,7 @@ def apart(
     InputError
         If the algorithm cannot be sent, or its process dies.
     """
-    here, far = context().Pipe()
-    process = context().Process(  # type: ignore[attr-defined]
-        target=_serve, args=(far, threads()), daemon=True
-    )
-    with interrupts_held(), main_hidden():
-        process.start()
-    far.close()
+    process, here = started(_serve, threads())
     link, kept = _Link(here, 0), dict[int, Any]()
     try:
         try:
@@ -272,9 +258,7 @@ class _Kept:
 
 def _serve(pipe: Connection, number: int) -> None:
     """Run a method to its end; runs in its own process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_parent, daemon=True).start()
-    use_threads(number)
+    settle(number)
     link = _Link(pipe, 1)
     try:
         algorithm, x, rng, n, D = link.receive()

@@ -5,10 +5,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing.context import BaseContext
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from types import ModuleType
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -16,7 +18,43 @@ from pfbench.kernels.compiled import set_threads
 from pfbench.kernels.libraries import LIBRARIES, load
 
 
-def context() -> BaseContext:
+def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Connection]:
+    """Start a process that ends with this one; return it, with this end of a pipe to it.
+
+    Parameters
+    ----------
+    serve, given
+        What it does, with its own end of the pipe and what is given; first it must call `settle`.
+    """
+    how = _context()
+    here, far = how.Pipe()
+    process = how.Process(target=serve, args=(far, *given), daemon=True)
+    with _interrupts_held(), _main_hidden():
+        process.start()
+    far.close()
+    return process, here
+
+
+def settle(number: int = 1) -> None:
+    """Make this process one that was `started`: it ends with its parent, which alone hears Ctrl-C.
+
+    It computes with one thread, so that N workers use N cores; in compiled loops with `number`.
+    """
+    # The parent decides what an interruption means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    load()
+    # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
+    # process is killed.
+    usual = multiprocessing.get_start_method()
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
+    set_threads(number)
+    multiprocessing.set_start_method(usual, force=True)
+    threadpool_limits(1)
+
+
+def _context() -> Any:
     """Return how processes are started: a server with the imports done where there is one.
 
     Never a plain fork: threads of numba and BLAS do not survive it.
@@ -29,7 +67,7 @@ def context() -> BaseContext:
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
+def _interrupts_held() -> Iterator[None]:
     """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
 
     Otherwise each of them would print a traceback if it came while they still import.
@@ -48,7 +86,7 @@ def interrupts_held() -> Iterator[None]:
 
 
 @contextmanager
-def main_hidden() -> Iterator[None]:
+def _main_hidden() -> Iterator[None]:
     """Let a process that is started inside not import the program that this one runs.
 
     No task needs it, and a program without a guard would start over in each worker.
@@ -61,22 +99,9 @@ def main_hidden() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def end_with_parent() -> None:
+def _end_with_parent() -> None:
     """End this process when the one that started it is no more, however long its task."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def use_threads(number: int = 1) -> None:
-    """Compute with one thread, so that N workers use N cores; in compiled loops with `number`."""
-    load()
-    # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
-    # process is killed.
-    usual = multiprocessing.get_start_method()
-    if "fork" in multiprocessing.get_all_start_methods():
-        multiprocessing.set_start_method("fork", force=True)
-    set_threads(number)
-    multiprocessing.set_start_method(usual, force=True)
-    threadpool_limits(1)

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import real, text
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.errors import InputError
 from pfbench.base.failures import Place
+from pfbench.base.names import told, unknown
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
 
@@ -29,6 +31,10 @@ STATUSES: Mapping[str, str] = {
 
 HOLDS = frozenset({"finished", "target", "budget", "timeout"})
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
+
+
+NOTHING = frozenset({"killed"})
+"""Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,19 +154,43 @@ class Run:
         InputError
             If a name is unknown, nothing was recorded, or matplotlib is not installed.
         """
-        from pfbench.runs.loop.plot import plot
+        lower_ends = {f"{name}_lower" for name in self.columns}
+        measures = [name for name in self.columns if name not in lower_ends.union(TRACE_COLUMNS)]
+        if not measures:
+            raise InputError(
+                "the trace of this run has no measure: give solve() measures to record."
+            )
+        measure = measures[0] if measure is None else measure
+        given = ("measure", measure, measures), ("count", against, TRACE_COLUMNS)
+        for kind, name, known in given:
+            if not isinstance(name, str) or name not in known:
+                raise unknown(f"{kind} of the trace", name, known)
+        if axes is not None and not hasattr(axes, "fill_between"):
+            raise InputError(f"axes must be matplotlib's, not {told(axes)}.")
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise InputError('plot needs matplotlib: pip install "pfbench[report]".') from error
+        return self._drawn(pyplot.subplots()[1] if axes is None else axes, measure, against)
 
-        drawn = plot(
-            self.columns,
-            self.rows,
-            TRACE_COLUMNS,
-            measure=measure,
-            against=against,
-            label=f"{self.algorithm}, seed {self.seed}",
-            axes=axes,
-        )
-        drawn.set_title(self.problem)
-        return drawn
+    def _drawn(self, axes: "Axes", measure: str, against: str) -> "Axes":
+        def column(name: str) -> list[float]:
+            """Return a column of the trace; what is not defined is not drawn."""
+            values = (row[self.columns.index(name)] for row in self.rows)
+            return [math.nan if value is None else float(value) for value in values]
+
+        calls, upper = column(against), column(measure)
+        (line,) = axes.plot(calls, upper, label=f"{self.algorithm}, seed {self.seed}")
+        drawn = upper
+        if f"{measure}_lower" in self.columns:
+            lower = column(f"{measure}_lower")
+            axes.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
+            drawn = upper + lower
+        if all(value > 0 for value in drawn if math.isfinite(value)):
+            axes.set_yscale("log")
+        axes.set(xlabel=against, ylabel=measure, title=self.problem)
+        axes.legend()
+        return axes
 
     def _repr_html_(self) -> str:
         """Return the run as Jupyter shows it."""
@@ -185,19 +215,15 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("own_output", "place", "note", "columns", "rows", "x"):
-            del named[name]
-        return (
-            {"schema": 1}
-            | named
-            | {
-                "parameters": dict(self.parameters),
-                "unmet": list(self.unmet),
-                "counts": self.counts.as_dict(),
-                "final": dict(self.final),
-            }
-        )
+        left_out = ("own_output", "place", "note", "columns", "rows", "x")
+        return {
+            "schema": 1,
+            **{name: value for name, value in vars(self).items() if name not in left_out},
+            "parameters": dict(self.parameters),
+            "unmet": list(self.unmet),
+            "counts": self.counts.as_dict(),
+            "final": dict(self.final),
+        }
 
 
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")

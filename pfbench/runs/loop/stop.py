@@ -1,6 +1,5 @@
 """Targets: a run stops when a measure is at most a number."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from pfbench.base.checks import real, text
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
+from pfbench.runs.loop.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +60,16 @@ def recorded(measures: Sequence[str], stop: Stop | None) -> tuple[tuple[str, ...
     return found, replace(stop, measure=in_trace(stop.measure))
 
 
-def reached(
-    targets: Sequence[Stop], columns: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> list[dict[str, Any]]:
+def reached(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
     """Return, for each target, the calls of the first recorded row that reaches it.
 
     A run that stops before it has none: its calls are None (a censored run, never left out).
     """
     found = []
+    places = {name: run.columns.index(name) for name in COUNTED}
     for target in targets:
-        named = (dict(zip(columns, row, strict=True)) for row in rows)
-        below = (row for row in named if row.get(target.measure, math.inf) <= target.target)
-        first = next(below, None)
-        calls = None if first is None else {name: int(first[name]) for name in COUNTED}
+        first = run.first(target.measure, target.target)
+        row = None if first is None else run.rows[first]
+        calls = row and {name: int(row[at]) for name, at in places.items()}
         found.append({"measure": target.measure, "target": target.target, "calls": calls})
     return found

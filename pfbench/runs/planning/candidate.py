@@ -34,7 +34,7 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     """
     if len(suite.studies) != 1:
         raise InputError(f"the suite {suite.name} has several studies: compare on one of a single.")
-    (study,), selector = suite.studies, Selector.parse(text)
+    study, selector = suite.study, Selector.parse(text)
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
         raise unknown("algorithm", selector.name, ALGORITHMS)
@@ -46,26 +46,21 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     tried = {name: value for name, value in given.items() if isinstance(value, list)}
     if not tried:
         label = _free(label, study.labels)
-        fixed = Named(label, _with(selector, given))
-        return _on(suite, replace(study, algorithms=(*study.algorithms, fixed))), (label,)
+        methods = (*study.algorithms, Named(label, _with(selector, given)))
+        return suite.each(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
         raise InputError(f"the suite {suite.name} has lists in candidate, and no [tune]: add it.")
     label = _free(label, [method.label for method in study.tune.methods])
     braces = given | {name: f"{{{name}}}" for name in tried}
     tuned = Tuned(label, _with(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
-    return _on(suite, replace(study, tune=tune)), (tuned.tuned_label,)
-
-
-def _on(suite: Spec, study: Study) -> Spec:
-    return replace(suite, studies=(study,))
+    return suite.each(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
 
 
 def _labels(study: Study, name: str) -> tuple[str, ...]:
     """Return the labels under which a study has a method, as published and tuned."""
-    tuned = study.tune.methods if study.tune else ()
     named = [(one.label, one.selector) for one in study.algorithms]
-    named += [(one.tuned_label, one.selector) for one in tuned]
+    named += [(one.tuned_label, one.selector) for one in study.tuned_methods]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
 
 

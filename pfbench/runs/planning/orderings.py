@@ -37,7 +37,7 @@ def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return the labels of each method's forms; whether the study has them is not looked at."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {said(value)} must be a table: for each method its forms.")
-    found = {name: _texts(f"{field}.{name}", of) for name, of in value.items()}
+    found = {name: texts(f"{field}.{name}", of) for name, of in value.items()}
     for name, of in found.items():
         if not of or len(set(of)) < len(of):
             raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
@@ -60,11 +60,6 @@ def _each(field: str, value: Any, read: Callable[[str, Mapping[str, Any]], T]) -
     return found
 
 
-def assumed(field: str, value: Any) -> tuple[str, ...]:
-    """Return sentences."""
-    return _texts(field, value)
-
-
 def check_forms(where: str, study: Study) -> None:
     """Refuse forms and units of algorithms that a study does not have.
 
@@ -73,7 +68,7 @@ def check_forms(where: str, study: Study) -> None:
     InputError
         If a label is unknown, a name is an algorithm's, too, or what a unit charges is wrong.
     """
-    known = _labels(study)
+    known = study.every_label
     for name, labels in study.forms.items():
         check_names(f"algorithm in {where}: forms.{name}", labels, known)
         if name in known and name not in labels:
@@ -91,11 +86,6 @@ def names_in_units(study: Study) -> set[str]:
     return set().union(*(names_in(text, where="unit") for text in texts))
 
 
-def _labels(study: Study) -> list[str]:
-    methods = study.tune.methods if study.tune else ()
-    return [*study.labels, *(method.tuned_label for method in methods)]
-
-
 def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
     """Return an order with its measure; by default that of the targets, or else the first.
 
@@ -104,29 +94,29 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
     InputError
         If it names an algorithm, a problem, a setting or a measure that the study does not have.
     """
-    titles = [setting.title for setting in study.settings]
-    problems = [problem.label for problem in study.problems]
+    derived = [DERIVED] if "objective" in study.measures else []
     for thing, given, known in (
-        ("algorithm", ordering.names, [*_labels(study), *study.forms]),
-        ("problem", ordering.problems, problems),
-        ("setting", ordering.settings, titles),
-        ("measure", [ordering.measure] if ordering.measure else [], _measures(study)),
+        ("algorithm", ordering.names, [*study.every_label, *study.forms]),
+        ("problem", ordering.problems, [problem.label for problem in study.problems]),
+        ("setting", ordering.settings, [setting.title for setting in study.settings]),
+        ("measure", [ordering.measure] if ordering.measure else [], [*study.measures, *derived]),
     ):
         check_names(f"{thing} in {where}", given, known)
     own = study.stop.measure if study.stop else study.measures[0]
     return replace(ordering, measure=ordering.measure or own)
 
 
-def _measures(study: Study) -> list[str]:
-    derived = [DERIVED] if "objective" in study.measures else []
-    return [*study.measures, *derived]
+def _check_fields(
+    where: str, table: Mapping[str, Any], known: Sequence[str], needed: Sequence[str]
+) -> None:
+    check_names(f"field of {where}", table, known)
+    for name in needed:
+        if name not in table:
+            raise InputError(f"{where}: the field {name} is missing.")
 
 
 def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
-    check_names(f"field of {where}", table, FIELDS)
-    for name in ("source", "order"):
-        if name not in table:
-            raise InputError(f"{where}: the field {name} is missing.")
+    _check_fields(where, table, FIELDS, ("source", "order"))
     target = table.get("target")
     return Ordering(
         fields.text(f"{where}: source", table["source"]),
@@ -134,18 +124,15 @@ def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
         _order(f"{where}: order", table["order"]),
         in_trace(fields.any_text(f"{where}: measure", table.get("measure", ""))),
         None if target is None else real(f"{where}: target", target),
-        _texts(f"{where}: problems", table.get("problems", [])),
-        _texts(f"{where}: settings", table.get("settings", [])),
+        texts(f"{where}: problems", table.get("problems", [])),
+        texts(f"{where}: settings", table.get("settings", [])),
         fields.any_text(f"{where}: place", table.get("place", "")),
         fields.any_text(f"{where}: states", table.get("states", "")),
     )
 
 
 def _unit(where: str, table: Mapping[str, Any]) -> Unit:
-    check_names(f"field of {where}", table, OF_UNIT)
-    for name in ("name", "weights"):
-        if name not in table:
-            raise InputError(f"{where}: the field {name} is missing.")
+    _check_fields(where, table, OF_UNIT, ("name", "weights"))
     otherwise = table.get("otherwise", {})
     if not isinstance(otherwise, Mapping):
         raise InputError(
@@ -167,13 +154,14 @@ def _order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
             f"{field} = {said(value)} must list two labels or more, the best first; a list within "
             "it is one place."
         )
-    found = tuple(_texts(f"{field}[{k}]", one) for k, one in enumerate(value))
+    found = tuple(texts(f"{field}[{k}]", one) for k, one in enumerate(value))
     named = [label for place in found for label in place]
     if not all(found) or len(set(named)) < len(named):
         raise InputError(f"{field} = {said(value)} must have each label once, and no empty place.")
     return found
 
 
-def _texts(field: str, value: Any) -> tuple[str, ...]:
+def texts(field: str, value: Any) -> tuple[str, ...]:
+    """Return texts: a list of them, or a single one."""
     listed = value if isinstance(value, list) else [value]
     return tuple(fields.text(f"{field}[{k}]", one) for k, one in enumerate(listed))

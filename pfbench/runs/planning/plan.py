@@ -49,9 +49,8 @@ class PlannedRun:
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as JSON, from which `of_json` plans it again."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
         stop, budget = self.stop, self.budget
-        return named | {
+        return vars(self) | {
             "measures": list(self.measures),
             "budget": None if budget is None else budget.limits,
             "stop": None if stop is None else [stop.measure, stop.target],

@@ -21,12 +21,12 @@ from pfbench.runs.planning import fields
 from pfbench.runs.planning.fields import Entry
 from pfbench.runs.planning.labels import labels_of, title_of
 from pfbench.runs.planning.orderings import (
-    assumed,
     check_forms,
     forms,
     known_ordering,
     names_in_units,
     orderings,
+    texts,
     units,
 )
 from pfbench.runs.planning.plan import check_number
@@ -105,7 +105,9 @@ def read_spec(path: Path) -> Spec:
             for k, part in enumerate(tables, 1)
         ]
         with noting():
-            _check_keys(where, [study for study in studies if study])
+            for key, times in Counter(study.key for study in studies if study).items():
+                if times > 1:
+                    raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
     else:
         studies = [_study(of_spec, replace(_EMPTY, title=title))]
     candidate: Mapping[str, Any] = of_spec.take("candidate", fields.candidate, {})
@@ -184,12 +186,6 @@ def _listed(table: Any, where: str, noting: Noting, number: int) -> Study | None
     return _study(of_study, replace(_EMPTY, key=key, title=title, about=about))
 
 
-def _check_keys(where: str, studies: Sequence[Study]) -> None:
-    for key, times in Counter(study.key for study in studies).items():
-        if times > 1:
-            raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
-
-
 def _study(table: _Table, begun: Study) -> Study | None:
     """Return a study with its fields; None if something is wrong, and noted."""
     before = len(table.noting)
@@ -224,15 +220,13 @@ def _tuned(table: _Table, study: Study) -> Study:
         raise InputError(f"{where}.target is missing, and the study has no targets: give one.")
     targets = tuple(replace(target, measure=in_trace(target.measure)) for target in targets)
     for target in targets:
-        known = (*study.measures, *map(_measure, study.targets))
+        known = (*study.measures, *(one.measure for one in study.targets))
         if study.measures and target.measure not in known:
             raise unknown(f"measure of {where}.target", target.measure, study.measures)
-    tune = Tune(targets=targets, **given)
-    labels = [method.tuned_label for method in tune.methods]
-    taken = [*study.labels, *labels]
-    if len(set(taken)) < len(taken):
+    study = replace(study, tune=Tune(targets=targets, **given))
+    if len(set(study.every_label)) < len(study.every_label):
         raise InputError(f"{where}.methods: rename a method, as its name is already there.")
-    return replace(study, tune=tune)
+    return study
 
 
 def _planned(table: _Table, begun: Study) -> Study | None:
@@ -267,10 +261,6 @@ def _planned(table: _Table, begun: Study) -> Study | None:
     return study
 
 
-def _measure(target: Stop) -> str:
-    return target.measure
-
-
 def _measured(table: _Table, begun: Study) -> Study:
     """Return a study with its measures, targets and other limits."""
     targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
@@ -291,7 +281,7 @@ def _measured(table: _Table, begun: Study) -> Study:
         orderings=tuple(table.take("ordering", orderings, ())),
         forms=table.take("forms", forms, {}),
         units=tuple(table.take("unit", units, ())),
-        assumed=table.take("assumed", assumed, ()),
+        assumed=table.take("assumed", texts, ()),
     )
 
 

@@ -6,7 +6,7 @@ in ``{batch}``, stand in selectors, in `every` and in the budget for the values 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -114,6 +114,16 @@ class Study:
         """The names of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
 
+    @property
+    def tuned_methods(self) -> tuple[Tuned, ...]:
+        """The methods that are tuned."""
+        return self.tune.methods if self.tune else ()
+
+    @property
+    def every_label(self) -> tuple[str, ...]:
+        """The names of the algorithms, and those that tuned methods have once they are tuned."""
+        return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
+
     def forms_of(self, name: str) -> tuple[str, ...]:
         """Return the labels that a name in an order stands for."""
         return self.forms.get(name, (name,))
@@ -151,28 +161,17 @@ class Study:
         """The hardest target."""
         return self.targets[-1] if self.targets else None
 
-    def plans(
-        self, problem: Named, algorithm: Named, setting: Setting, target: Stop | None = None
-    ) -> tuple[PlannedRun, ...]:
-        """Return the runs of an algorithm on a problem at a setting, by seed.
-
-        Those of a tuned method are the ones in which it is judged at a target, or else at the
-        hardest.
-
-        Raises
-        ------
-        InputError
-            If a name in braces has no value, or what is filled in is no selector, number or budget.
-        """
-        found = self.plans_by_target(problem, algorithm, setting)
-        return found.get(target) or list(found.values())[-1]
-
     def plans_by_target(
         self, problem: Named, algorithm: Named, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return the runs in which an algorithm is judged at each target; None if there is none.
 
-        Each run goes on to the hardest target for which its parameters were chosen.
+        They are by seed. Each goes on to the hardest target for which its parameters were chosen.
+
+        Raises
+        ------
+        InputError
+            If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
         targets = self.targets or (None,)
         choice = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
@@ -237,8 +236,7 @@ class Study:
 
     def tuned(self) -> Iterator[tuple[Named, Tuned, Setting]]:
         """Yield what is tuned: each method on each problem at each setting."""
-        methods = self.tune.methods if self.tune else ()
-        for setting, problem, method in product(self.settings, self.problems, methods):
+        for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
     def searches(self) -> Iterator[PlannedRun]:
@@ -274,6 +272,16 @@ class Spec:
     text: str = ""
     path: Path | None = None
     candidate: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def study(self) -> Study:
+        """The only study, as a suite has."""
+        (study,) = self.studies
+        return study
+
+    def each(self, of: Callable[[Study], Study]) -> "Spec":
+        """Return the same with what is made of each study in its place."""
+        return replace(self, studies=tuple(map(of, self.studies)))
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs, each once."""

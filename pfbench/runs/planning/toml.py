@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,17 +101,13 @@ def _field(text: str, at: int) -> str:
     return f"{keys[-1]} ({line})" if keys else line
 
 
-def _values(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
     """Yield every value that is no table or list, with the name of its field."""
-    for name, value in table.items():
-        yield from _below(f"{prefix}{name}", value)
-
-
-def _below(field: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
-        yield from _values(value, f"{field}.")
+        for name, part in value.items():
+            yield from _values(part, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for k, part in enumerate(value):
-            yield from _below(f"{field}[{k}]", part)
+            yield from _values(part, f"{field}[{k}]")
     else:
         yield field, value

@@ -109,6 +109,10 @@ PACK = Form(
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 1
+_DAMAGES = (
+    *(Damaged, OSError, ValueError, zipfile.BadZipFile, zlib.error),
+    *(EOFError, KeyError, NotImplementedError, RuntimeError),
+)
 _END, _END_BYTES = b"PK\x05\x06", 22
 """How the last bytes of a zip file without a comment begin, and how many these are."""
 
@@ -246,17 +250,12 @@ class Archive:
             yield
         except (MemoryError, InputError):
             raise
-        except (Damaged, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-            raise self._refused(error) from error
-        except (EOFError, KeyError, NotImplementedError, RuntimeError) as error:
-            raise self._refused(error) from error
-
-    def _refused(self, error: Exception) -> InputError:
-        what = visible(str(error).splitlines()[0] if str(error) else type(error).__name__)
-        return InputError(
-            f"{self._path} is no whole archive of pfbench ({what.rstrip('.')}): get it again from "
-            "its author."
-        )
+        except _DAMAGES as error:
+            what = visible(str(error).splitlines()[0] if str(error) else type(error).__name__)
+            raise InputError(
+                f"{self._path} is no whole archive of pfbench ({what.rstrip('.')}): get it again "
+                "from its author."
+            ) from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ Nothing is unpacked before its size is known, and nothing is believed before its
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -182,7 +182,7 @@ def entry_of(
     if digest is not None and digest != digest_of(text, columns):
         raise Damaged("wrong content", DAMAGES["wrong content"])
     with damaged("incomplete"):
-        run = _run(header["run"], columns)
+        run = run_of(header["run"], [*columns], rows_of([*columns.values()]))
         return Entry(key, run, header["environment"], header.get("notes", {})), header
 
 
@@ -237,7 +237,7 @@ def columns_of(table: "pa.Table") -> Columns:
         if column.null_count:
             raise Damaged("incomplete", f"its column {name} has empty cells")
         found[name] = column.to_numpy()
-        if found[name].dtype != (np.int64 if name in INTEGERS else np.float64):
+        if found[name].dtype != dtype_of(name):
             raise Damaged("incomplete", f"its column {name} is of type {found[name].dtype}")
     return found
 
@@ -277,9 +277,12 @@ def _check_header(header: Any, kind: str, key: str) -> None:
         raise Damaged("wrong key", f"it says {header.get('key')!r}")
 
 
-def _run(about: Mapping[str, Any], columns: Columns) -> Run:
+def run_of(
+    about: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> Run:
+    """Return a run of its trace and what `about_run` kept beside."""
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
-    return Run(**{**about, **known}, columns=tuple(columns), rows=rows_of([*columns.values()]))
+    return Run(**{**about, **known}, columns=tuple(columns), rows=rows)
 
 
 @contextmanager
@@ -298,16 +301,11 @@ def damaged(what: str) -> Iterator[None]:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def parquet(run: Run, text: str) -> bytes:
-    """Return the bytes of a run's file; `text` is its metadata as JSON."""
-    import pyarrow as pa
-
+def trace_of(run: Run) -> Columns:
+    """Return the columns of a run's trace."""
     columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-    table = pa.table(
-        [np.asarray(column) for column in columns],
-        schema=pa.schema([(name, kind_of(name)) for name in run.columns]),
-    )
-    return packed(text.encode(), columns_of(table))
+    named = zip(run.columns, columns, strict=True)
+    return {name: np.asarray(column, dtype_of(name)) for name, column in named}
 
 
 def packed(text: bytes, columns: Columns) -> bytes:
@@ -324,33 +322,29 @@ def packed(text: bytes, columns: Columns) -> bytes:
     return data
 
 
-def file_of(
-    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], bytes]:
-    """Return the metadata and the bytes of a run's file."""
-    header = metadata_of(key, run, environment, notes)
-    return header, parquet(run, text_of(header))
-
-
 def metadata_of(
     key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return what the file of a run says beside its trace."""
-    about = run.as_json() | {"own_output": run.own_output}
-    about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
-    del about["schema"]
     return {
         "schema": SCHEMA,
         "key": key,
-        "run": about,
+        "run": about_run(run) | {"stop_reason": run.stop_reason[:LONGEST_REASON]},
         "environment": dict(environment),
         "notes": dict(notes),
     }
 
 
-def text_of(header: Mapping[str, Any]) -> str:
+def about_run(run: Run) -> dict[str, Any]:
+    """Return what is kept of a run beside its trace, from which `run_of` makes it again."""
+    about = run.as_json() | {"own_output": run.own_output}
+    del about["schema"]
+    return about
+
+
+def text_of(header: Mapping[str, Any]) -> bytes:
     """Return the metadata of a run as JSON."""
-    return json.dumps(header, default=told_plainly)
+    return json.dumps(header, default=told_plainly).encode()
 
 
 def told_plainly(value: Any) -> Any:
@@ -358,11 +352,9 @@ def told_plainly(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def kind_of(name: str) -> "pa.DataType":
+def dtype_of(name: str) -> type[np.generic]:
     """Return the type of a column of a trace."""
-    import pyarrow as pa
-
-    return pa.int64() if name in INTEGERS else pa.float64()
+    return np.int64 if name in INTEGERS else np.float64
 
 
 def row_digest(row: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pfbench.base.errors import StorageError
@@ -68,15 +68,25 @@ def unreadable(path: Path | str, error: OSError) -> StorageError:
     )
 
 
-def refused(what: str, folder: Path, error: OSError) -> StorageError:
-    """Return the sentence for an entry that could not be written."""
-    if error.errno in _FULL:
-        remedy = "free some space, and the same command goes on"
-    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        remedy = "it is read-only: mend its permissions"
-    else:
-        remedy = "mend its disk"
-    return StorageError(
-        f"{what} could not be stored in {folder} ({error.strerror}): {remedy}, or choose another "
-        "store with --store; what is stored already is safe."
-    )
+@contextmanager
+def storing_in(store: Path, what: str) -> Iterator[None]:
+    """Say in one sentence that the system does not let something be stored inside.
+
+    Raises
+    ------
+    StorageError
+        In place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            remedy = "free some space, and the same command goes on"
+        elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            remedy = "it is read-only: mend its permissions"
+        else:
+            remedy = "mend its disk"
+        raise StorageError(
+            f"{what} could not be stored in {store} ({error.strerror}): {remedy}, or choose "
+            "another store with --store; what is stored already is safe."
+        ) from error

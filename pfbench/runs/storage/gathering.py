@@ -11,9 +11,9 @@ from pfbench.base.errors import StorageError
 from pfbench.base.files import PARTIAL, beside
 from pfbench.runs.storage.content import entry_of, unpacked
 from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.files import files_in, is_young, refused
+from pfbench.runs.storage.files import files_in, is_young
 from pfbench.runs.storage.index import Row, row_of
-from pfbench.runs.storage.packing import SEGMENTS, in_segments
+from pfbench.runs.storage.packing import SEGMENTS, write_segments
 from pfbench.runs.storage.segment import Packed
 from pfbench.runs.storage.store import DAMAGED, Store
 
@@ -86,27 +86,13 @@ def pack_down(store: Store, *, progress: Callable[[], None] = lambda: None) -> P
                 yield one
 
     runs = segments = 0
-    for keys in write_segments(store, read()):
+    for keys in write_segments(store.folder, read()):
         segments, runs = segments + 1, runs + len(keys)
         for key in keys:
             _remove(store.path(key), stamps[key])
     store.listing()
     damaged += [(key, damage) for kind, key, damage in listing.damaged if kind == "run"]
     return PackedDown(runs, segments, tuple(damaged))
-
-
-def write_segments(store: Store, runs: Iterator[Packed]) -> Iterator[list[str]]:
-    """Write runs into segments; see `pfbench.runs.storage.packing.in_segments`.
-
-    Raises
-    ------
-    StorageError
-        If one cannot be written.
-    """
-    try:
-        yield from in_segments(store.folder, runs)
-    except OSError as error:
-        raise refused("a segment", store.folder, error) from error
 
 
 def rewrite(
@@ -132,7 +118,7 @@ def rewrite(
     lost = len(whole) < len(runs) or store.segments.damage(name) is not None
     if lost and not aside:
         return None
-    for _ in write_segments(store, iter(whole)):
+    for _ in write_segments(store.folder, iter(whole)):
         pass
     folder = store.folder / SEGMENTS / name
     kept = store.folder / DAMAGED / SEGMENTS / name if aside else beside(folder)

@@ -13,7 +13,7 @@ import multiprocessing
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from pfbench.base.errors import InputError, WorkerDied
+from pfbench.base.errors import WorkerDied
 from pfbench.base.user_code import is_ours
 from pfbench.kernels.compiled import threads
 
@@ -116,22 +116,6 @@ def check_source(note: Mapping[str, Any]) -> None:
             f"its worker has another {own}, or a module that it imports, than the process that "
             "asked: have the same in both, and start them anew"
         )
-
-
-def need_sources(modules: Iterable[str]) -> None:
-    """Refuse modules by whose source no stored run could be known.
-
-    Raises
-    ------
-    InputError
-        If one has none; the first in the alphabet is named.
-    """
-    for module in sorted(modules):
-        if not has_source(module):
-            raise InputError(
-                f"{module} has no Python source that a stored run could be known by: name a "
-                "module that has one, and imports it."
-            )
 
 
 def has_source(module: str) -> bool:

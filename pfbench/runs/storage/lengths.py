@@ -1,7 +1,7 @@
 """Stored runs that differ in their limits alone, so that a longer one contains a shorter one.
 
 The run of a larger budget begins with that of a smaller one, bit for bit (see
-`pfbench.runs.planning.limits`): where less is asked, the stored run is cut.
+`pfbench.runs.storage.planned`): where less is asked, the stored run is cut.
 """
 
 import math
@@ -50,6 +50,12 @@ def _same(run: Row, limits: Mapping[str, float], every: int) -> bool:
     else:
         return run["status"] in _BY_ITSELF
     return all(limits.get(name, math.inf) <= run["limits"][name] for name in ending)
+
+
+def within(mine: Mapping[str, float], others: Mapping[str, float]) -> bool:
+    """Return whether the first of two runs that differ in their limits has the smaller ones."""
+    smaller = all(mine.get(name, math.inf) <= others[name] for name in others)
+    return smaller and mine != others
 
 
 class Lengths:

@@ -16,7 +16,8 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.files import PARTIAL, sync_folder
-from pfbench.runs.storage.content import digest_of, kind_of
+from pfbench.runs.storage.content import digest_of
+from pfbench.runs.storage.files import storing_in
 from pfbench.runs.storage.index import SCHEMA
 from pfbench.runs.storage.opening import check_folders
 from pfbench.runs.storage.segment import (
@@ -28,10 +29,10 @@ from pfbench.runs.storage.segment import (
     RUNS,
     TRACE,
     Packed,
-    fields_of,
     files_of,
     metadata_digest,
     schema_of_runs,
+    schema_of_trace,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def names_in(store: Path) -> list[str]:
     return found
 
 
-def in_segments(store: Path, runs: Iterator[Packed]) -> Iterator[list[str]]:
+def write_segments(store: Path, runs: Iterator[Packed]) -> Iterator[list[str]]:
     """Write runs into as many segments as they need.
 
     An interruption leaves the whole segment or none, and at most a hidden folder whose name ends
@@ -73,9 +74,14 @@ def in_segments(store: Path, runs: Iterator[Packed]) -> Iterator[list[str]]:
 
     Raises
     ------
-    OSError
-        If one cannot be written.
+    StorageError
+        If one cannot be written; each run is where it was, or in a segment.
     """
+    with storing_in(store, "a segment"):
+        yield from _in_segments(store, runs)
+
+
+def _in_segments(store: Path, runs: Iterator[Packed]) -> Iterator[list[str]]:
     folder = store / SEGMENTS
     for first in runs:
         keys: list[str] = []
@@ -122,18 +128,13 @@ class _Group:
         self.text += len(one.text)
 
 
-def write_segment(runs: Iterator[Packed], folder: Path) -> int:
+def write_segment(runs: Iterator[Packed], folder: Path) -> None:
     """Write the files of a segment into an empty folder, and flush them to the disk.
 
     Parameters
     ----------
     runs
         By algorithm, problem and seed; as many are taken as a segment holds.
-
-    Returns
-    -------
-    int
-        How many were taken.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def write_segment(runs: Iterator[Packed], folder: Path) -> int:
         for one in runs:
             names = tuple(one.columns)
             if names not in traces:
-                schema = fields_of([(name, kind_of(name)) for name in names])
+                schema = schema_of_trace(names)
                 trace = writer(TRACE.format(len(traces)), schema, False)
                 traces[names] = len(traces), _Group(), trace
             number, group, trace = traces[names]
@@ -182,7 +183,6 @@ def write_segment(runs: Iterator[Packed], folder: Path) -> int:
     about = {"schema": SCHEMA, "runs": taken, "groups": groups, "traces": [*map(list, traces)]}
     _write_manifest(folder / MANIFEST, about | {"files": files})
     sync_folder(folder)
-    return taken
 
 
 def _length(one: Packed) -> int:
@@ -216,9 +216,8 @@ def _trace(runs: Sequence[Packed]) -> "pa.Table":
     import pyarrow as pa
 
     names = [*runs[0].columns]
-    schema = fields_of([(name, kind_of(name)) for name in names])
     parts = [np.concatenate([one.columns[name] for one in runs]) for name in names]
-    return pa.table(parts, schema=schema)
+    return pa.table(parts, schema=schema_of_trace(names))
 
 
 def _summary(path: Path) -> dict[str, Any]:

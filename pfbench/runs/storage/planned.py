@@ -1,4 +1,9 @@
-"""By what a store knows a planned run: its key, and that of all that differ in their limits."""
+"""By what a store knows a planned run: its key, and that of all that differ in their limits.
+
+No algorithm sees its budget or its time limit: a longer run begins with a shorter one, bit for bit.
+`iterations` is a limit like them where no iterate depends on it (`Algorithm.anytime`); anything
+else that a schedule depends on makes another run.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,13 +12,14 @@ from functools import cache
 from typing import Any
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, by_module, module_of
-from pfbench.runs.planning.limits import anytime, limits_of
+from pfbench.base.user_code import is_ours
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve_each
 from pfbench.runs.storage.keys import (
     content_key,
-    need_sources,
+    has_source,
     source_digest,
     source_note,
     version_of,
@@ -32,7 +38,7 @@ class Keys:
     key, family
         Its content key, and that of all runs which differ from it in their limits alone.
     limits
-        Its budget and iterations; see `pfbench.runs.planning.limits.limits_of`.
+        Its budget, and under "iterations" that parameter, where it is a limit like a budget.
     source
         The store's note on its source.
     dimension
@@ -69,7 +75,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
         found[plan] = Keys(
             content_key(_content(plan, there), source, environment),
             content_key(_content(plan, there, limited=False), source, environment),
-            limits_of(plan, there.fit and there.fit.algorithm),
+            _limits(plan, there.fit and there.fit.algorithm),
             source_note(modules, source),
             math.prod(there.on.problem.shape),
             there.parameters,
@@ -77,6 +83,24 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
             _promised(there),
         )
     return found
+
+
+def _limits(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
+    limits = {} if plan.budget is None else plan.budget.limits
+    iterations = getattr(algorithm, "iterations", None)
+    if anytime(algorithm) and iterations is not None:
+        limits["iterations"] = iterations
+    return limits
+
+
+def anytime(algorithm: Any) -> bool:
+    """Return whether no iterate of an algorithm depends on `iterations`.
+
+    Somebody's own class has to say so itself: what it inherits may hold no longer.
+    """
+    kind = type(algorithm)
+    said = is_ours(kind.__module__) or "anytime" in vars(kind)
+    return said and bool(getattr(algorithm, "anytime", False))
 
 
 def _promised(there: Resolved) -> tuple[str, float] | None:
@@ -102,7 +126,12 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {module_of(name) for name in own_names(plan.own_selectors)}
-    need_sources(own)
+    for module in sorted(own):
+        if not has_source(module):
+            raise InputError(
+                f"{module} has no Python source that a stored run could be known by: name a "
+                "module that has one, and imports it."
+            )
     return frozenset({_LOOP, *made, algorithm, *measures, *own})
 
 

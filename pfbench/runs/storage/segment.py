@@ -29,6 +29,7 @@ from pfbench.runs.storage.content import (
     columns_of,
     damaged,
     decoded,
+    dtype_of,
 )
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import SCHEMA, Row
@@ -53,7 +54,6 @@ GROUP = 1000
 """Runs of a group of rows; where the algorithm or the problem changes, a fourth is enough."""
 
 _MOST_MANIFEST, _MOST_FILE, _MOST_PART = 2**24, 2**36, 2**28
-_GROUP_NUMBERS, _GROUP_TEXT = 2**21, 2**26
 _NULLABLE = frozenset({"family", "limits", *COUNTED})
 _NUMBERS = frozenset({"seed", "iterations", "bytes", "stored", "length", *COUNTED})
 LISTED = (
@@ -104,11 +104,6 @@ class Packed:
 class Segment:
     """An opened segment; its files are opened where they are needed.
 
-    Attributes
-    ----------
-    runs
-        How many it has.
-
     Raises
     ------
     Damaged
@@ -120,7 +115,6 @@ class Segment:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._about = _read_manifest(folder / MANIFEST)
-        self.runs: int = self._about["runs"]
         self._last: tuple[int, _Decoded] | None = None
 
     def listed(self) -> "tuple[list[tuple[int, pa.Table]], list[Damaged]]":
@@ -299,14 +293,21 @@ def schema_of_runs() -> "pa.Schema":
     kinds = dict.fromkeys((*LISTED, *_INSIDE), pa.string())
     kinds |= dict.fromkeys(_NUMBERS, pa.int64())
     kinds |= {"seconds": pa.float64(), "about": pa.binary()}
-    return fields_of(list(kinds.items()))
+    return _schema(kinds)
 
 
-def fields_of(kinds: "Sequence[tuple[str, pa.DataType]]") -> "pa.Schema":
+def schema_of_trace(names: Sequence[str]) -> "pa.Schema":
+    """Return the columns of a trace with these names."""
+    import pyarrow as pa
+
+    return _schema({name: pa.from_numpy_dtype(dtype_of(name)) for name in names})
+
+
+def _schema(kinds: "Mapping[str, pa.DataType]") -> "pa.Schema":
     """Return a schema in which only some columns of a listing may have empty cells."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(name, kind, name in _NULLABLE) for name, kind in kinds])
+    return pa.schema([pa.field(name, kind, name in _NULLABLE) for name, kind in kinds.items()])
 
 
 def metadata_digest(file: BinaryIO) -> str:

@@ -61,10 +61,6 @@ class Segments:
             except FileNotFoundError:  # another process has replaced it
                 self._forget(place[0])
 
-    def __contains__(self, key: str) -> bool:
-        self._refresh()
-        return key in self._known()
-
     def keys(self) -> Collection[str]:
         """Return the keys of all packed runs."""
         self._refresh()

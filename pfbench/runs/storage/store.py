@@ -10,7 +10,7 @@ set aside in ``damaged``, never deleted, and the store goes on as if it were mis
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from heapq import merge
 from itertools import takewhile
 from pathlib import Path
@@ -25,15 +25,17 @@ from pfbench.runs.storage.content import (
     Columns,
     Entry,
     entry_of,
-    file_of,
     header_of,
+    metadata_of,
     packed,
     parse,
     row_digest,
+    text_of,
     told_plainly,
+    trace_of,
 )
 from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.files import files_in, refused, unreadable
+from pfbench.runs.storage.files import files_in, storing_in, unreadable
 from pfbench.runs.storage.index import Index, Listing, Row, row_of, uncollected
 from pfbench.runs.storage.kinds import KEY, KINDS
 from pfbench.runs.storage.packing import SEGMENTS
@@ -91,9 +93,6 @@ class Store:
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
         return self.folder / KINDS[kind].file.format(shard=key[:2], key=key)
 
-    def __contains__(self, key: str) -> bool:
-        return opening.is_file(self.path(key)) or key in self.segments
-
     # --- writing ----------------------------------------------------------------------------------
 
     def check_writable(self) -> None:
@@ -126,8 +125,8 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        header, data = file_of(key, run, environment, notes or {})
-        self.write("run", key, data, header)
+        header = metadata_of(key, run, environment, notes or {})
+        self.write("run", key, packed(text_of(header), trace_of(run)), header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -156,15 +155,13 @@ class Store:
     def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
         path = self.path(key, kind)
-        try:
+        with storing_in(self.folder, f"{kind} {key}"):
             opening.check_folders(path, self.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as file:
                 file.write(data)
                 file.flush()
                 stamp = os.fstat(file.fileno())
-        except OSError as error:
-            raise refused(f"{kind} {key}", self.folder, error) from error
         self._index.add(row_of(kind, key, header), stamp)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -293,33 +290,20 @@ class Store:
         try:
             opening.check_folders(aside, self.folder)
             opening.check_folders(path, self.folder)
-            if not self._is_damaged(kind, key):
+            if _is_sound(lambda: self.look(kind, key)):
                 return None
             folder.mkdir(parents=True, exist_ok=True)
             while os.path.lexists(aside):
                 number += 1
                 aside = folder / f"{path.stem}.{number}{path.suffix}"
             path.rename(aside)
-            if self._is_whole(kind, key, aside):  # it was written anew in between
-                aside.replace(path)
+            most = KINDS[kind].most_bytes
+            if _is_sound(lambda: parse(kind, key, opening.read_file(aside, most))):
+                aside.replace(path)  # it was written anew in between
                 return None
         except (OSError, Damaged):
             return None
         return aside
-
-    def _is_damaged(self, kind: str, key: str) -> bool:
-        try:
-            self.look(kind, key)
-        except Damaged:
-            return True
-        return False
-
-    def _is_whole(self, kind: str, key: str, path: Path) -> bool:
-        try:
-            parse(kind, key, opening.read_file(path, KINDS[kind].most_bytes))
-        except Damaged:
-            return False
-        return True
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all entries of a kind, sorted."""
@@ -354,6 +338,14 @@ class Store:
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
+
+
+def _is_sound(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except Damaged:
+        return False
+    return True
 
 
 def _row(kind: str, key: str, path: str) -> Row:

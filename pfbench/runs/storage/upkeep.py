@@ -1,7 +1,7 @@
 """Looking after a store: checking every file, clearing away, and merging two stores."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -14,25 +14,21 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.base.selectors import by_module
 from pfbench.base.user_code import is_ours
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import NOTHING, Run
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.files import files_in, is_young
-from pfbench.runs.storage.gathering import rewrite, write_segments
+from pfbench.runs.storage.gathering import rewrite
 from pfbench.runs.storage.keys import source_digest
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.opening import check_folders, is_file
-from pfbench.runs.storage.packing import SEGMENTS
+from pfbench.runs.storage.packing import SEGMENTS, write_segments
 from pfbench.runs.storage.schema import list_of, text
 from pfbench.runs.storage.segment import Packed
 from pfbench.runs.storage.store import DAMAGED, Store
 
-_SOURCE_NOTE = list_of(text)
 TIMES = frozenset({"seconds", "oracle_seconds"})
 """What may differ where a run is made again."""
-
-_NOTHING = "killed"
-"""A run of this status says nothing about its algorithm: any other replaces it."""
 
 Progress = Callable[[], None]
 
@@ -267,7 +263,7 @@ a run could be extended, and an index of the limits of runs."""
 def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
     note = header.get("notes", {}).get("source")
-    if not isinstance(note, Mapping) or not _SOURCE_NOTE(note.get("modules")):
+    if not isinstance(note, Mapping) or not list_of(text)(note.get("modules")):
         return "unnoted"
     modules = frozenset(note["modules"])
     if not all(map(is_ours, modules)):
@@ -340,13 +336,13 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
             else:
                 refused.append((kind, key, differs))
 
-    for _ in write_segments(store, packed()):
+    for _ in write_segments(store.folder, packed()):
         pass
     return Merged(taken, equal, refused, damaged)
 
 
 def _killed(content: Any) -> bool:
-    return isinstance(content, Entry) and content.run.status == _NOTHING
+    return isinstance(content, Entry) and content.run.status in NOTHING
 
 
 def difference(kind: str, ours: Any, theirs: Any) -> str | None:
@@ -355,25 +351,21 @@ def difference(kind: str, ours: Any, theirs: Any) -> str | None:
     They may differ in times, and in notes.
     """
     if kind != "run":
-        return _first_difference(_timeless(ours), _timeless(theirs))
+        return _first_difference(ours, theirs)
     found = _first_difference(_comparable(ours.run), _comparable(theirs.run))
     if found is None and dict(ours.environment) != dict(theirs.environment):
         return "environment"
-    return found or _trace_difference(ours.run, theirs.run)
+    return found or trace_difference(ours.run, theirs.run)
 
 
 def _comparable(run: Run) -> dict[str, Any]:
-    """Return a run without its times; a file that its selectors name may lie anywhere."""
+    """Return a run as JSON; a file that its selectors name may lie anywhere."""
     names = {"problem": by_module(run.problem), "algorithm": by_module(run.algorithm)}
-    return _timeless(run.as_json()) | names
-
-
-def _timeless(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in TIMES}
+    return run.as_json() | names
 
 
 def _first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
-    for name in dict.fromkeys([*ours, *theirs]):
+    for name in (one for one in dict.fromkeys([*ours, *theirs]) if one not in TIMES):
         # As JSON, so that two NaN are the same.
         texts = [json.dumps(row.get(name), sort_keys=True, default=str) for row in (ours, theirs)]
         if texts[0] != texts[1] or (name in ours) != (name in theirs):
@@ -381,13 +373,26 @@ def _first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str
     return None
 
 
-def _trace_difference(ours: Run, theirs: Run) -> str | None:
+def trace_difference(ours: Run, theirs: Run, tolerance: float | None = None) -> str | None:
+    """Return the first thing in which two traces differ but for times, None if they agree.
+
+    A measure may differ by `tolerance` of the largest of its column; without one, in no bit.
+    """
     if ours.columns != theirs.columns:
         return "columns of the trace"
     if len(ours.rows) != len(theirs.rows):
         return "length of the trace"
     columns = zip(*ours.rows, strict=True), zip(*theirs.rows, strict=True)
+    far = "" if tolerance is None else f", by more than {tolerance:g} of its largest"
     for name, mine, other in zip(ours.columns, *columns, strict=False):
-        if name not in TIMES and not np.array_equal(mine, other, equal_nan=True):
-            return f"column {name} of the trace"
+        if name not in TIMES and not _alike(mine, other, tolerance):
+            return f"column {name} of the trace{far}"
     return None
+
+
+def _alike(ours: Sequence[Any], theirs: Sequence[Any], tolerance: float | None) -> bool:
+    if tolerance is None:
+        return np.array_equal(ours, theirs, equal_nan=True)
+    one, other = (np.array(each, dtype=float) for each in (ours, theirs))
+    scale = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+    return np.allclose(one, other, rtol=0.0, atol=tolerance * scale, equal_nan=True)

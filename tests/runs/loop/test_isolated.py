@@ -1,5 +1,6 @@
 """A method in a process of its own: the same counts and bits, and nothing of the problem there."""
 
+import multiprocessing
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from helpers import tiny_logistic, tiny_recovery
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
-from pfbench.runs.loop import isolated
+from pfbench.runs.loop import isolated, processes
 from pfbench.runs.loop.solve import solve
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "algorithms"))
@@ -137,33 +138,23 @@ def serve_on(pipe):
 
 
 class Lasting:
-    """In place of the context that starts a process for each run: hands all to the same one."""
+    """In place of what starts a process for each run: hands all to the same one."""
 
     def __init__(self):
-        self.real = isolated.context()
-        self.here, far = self.real.Pipe()
-        self.child = self.real.Process(target=serve_on, args=(far,), daemon=True)
-        self.child.start()
+        self.child, self.here = processes.started(serve_on)
+
+    def started(self, serve, threads):
+        here, far = multiprocessing.Pipe()
+        self.here.send((far, threads))
         far.close()
-
-    def Pipe(self):
-        return self.real.Pipe()
-
-    def Process(self, target, args, daemon):
-        return Handed(self, args)
+        return Handed(self.child), here
 
 
 class Handed:
     """One method in that process."""
 
-    def __init__(self, lasting, args):
-        self.lasting, self.args = lasting, args
-
-    def start(self):
-        self.lasting.here.send(self.args)
-
-    def is_alive(self):
-        return self.lasting.child.is_alive()
+    def __init__(self, child):
+        self.is_alive = child.is_alive
 
     def kill(self):
         pass  # it ends where its pipe does
@@ -184,7 +175,7 @@ def lasting():
 @pytest.mark.slow
 def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monkeypatch):
     """On every kind of problem that it fits, of vectors and of matrices, in one other process."""
-    monkeypatch.setattr(isolated, "context", lambda: lasting)
+    monkeypatch.setattr(isolated, "started", lasting.started)
     compared = {kind: same(kind, iterations=4) for kind in PROBLEMS}
     of_matrices = compared.pop("factored") | compared.pop("matrix")
     assert set.union(of_matrices, *compared.values()) == {*ALGORITHMS}

@@ -61,7 +61,7 @@ def test_a_target():
     run = make(PlannedRun(PROBLEM, DESCENT, 0, measures, 1, stop=stop))
     assert (run.status, run.iterations) == ("target", 3)
     assert run.stop_reason.startswith("distance_to_best = ")
-    assert reached([stop], run.columns, run.rows)[0]["calls"]["fo"] == 3
+    assert reached([stop], run)[0]["calls"]["fo"] == 3
 
 
 def test_a_target_of_its_own_is_recorded_once():

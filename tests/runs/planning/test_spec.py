@@ -3,12 +3,14 @@
 import json
 import math
 import tomllib
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
 import pytest
 from command_line import SMALL
+from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
@@ -158,5 +160,6 @@ def test_a_target_is_reached_at_the_first_row_below_it():
         for k, gap in enumerate([3.0, math.nan, 0.9, 2.0, 0.4])
     ]
     targets = [Stop("gap", level) for level in (1.0, 0.5, 0.1)]
-    found = [one["calls"] and one["calls"]["sfo"] for one in reached(targets, columns, rows)]
+    run = replace(made_run(), columns=columns, rows=rows)
+    found = [one["calls"] and one["calls"]["sfo"] for one in reached(targets, run)]
     assert found == [20, 40, None]

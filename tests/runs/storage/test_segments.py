@@ -71,8 +71,8 @@ def test_nothing_changes_but_where_the_runs_lie(store, tmp_path):
         assert (answers(one, keys), {key: one.read("run", key) for key in keys}) == before
         assert one.rows() == rows
         assert [*one.keys()] == keys
-        assert key_of(3) in one
-        assert key_of("none") not in one
+        assert one.get(key_of(3)) is not None
+        assert one.get(key_of("none")) is None
     for form in ("csv-wide", "csv-long", "benchopt"):
         again = tmp_path / f"{form} again"
         export(store, [r for r in rows if r["kind"] == "run"], form, again, View())
@@ -167,10 +167,9 @@ def test_a_file_that_is_written_while_it_is_packed_stays_and_counts(store, monke
     write = packing.write_segment
 
     def meanwhile(runs, folder):
-        taken = write(runs, folder)
+        write(runs, folder)
         store.put(key_of(0), made_run(0, status="budget"), ENVIRONMENT)
         store.path(key_of(1)).unlink()
-        return taken
 
     monkeypatch.setattr(packing, "write_segment", meanwhile)
     pack_down(store)
@@ -304,7 +303,7 @@ def test_gc_writes_a_segment_anew_without_what_is_outdated(store):
     before = answers(store, store.keys_put)
     dry = upkeep.collect(store, dry=True)
     assert dry.outdated == [("run", key_of("old"))]
-    assert key_of("old") in store
+    assert key_of("old") in [*store.keys()]
     assert upkeep.collect(store) == dry
     assert [*store.keys()] == store.keys_put
     assert answers(store, store.keys_put) == before

@@ -222,7 +222,7 @@ def test_damage_is_reported_by_name_set_aside_and_counts_as_missing(store, caplo
     aside = store.folder / "damaged" / "runs" / f"{KEY}.parquet"
     assert str(aside) in message
     assert aside.read_bytes() == data
-    assert KEY not in store
+    assert KEY not in [*store.keys()]
     store.put(KEY, made_run(), ENVIRONMENT)
     assert store.get(KEY).run.rows == made_run().rows
     assert aside.read_bytes() == data

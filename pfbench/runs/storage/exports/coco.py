@@ -63,7 +63,7 @@ def _write_group(group: Group, view: View, place: Path) -> list[Path]:
             for file, chosen in ((dat, _improved), (tdat, _all)):
                 file.write(_HEAD.format(view.optimum))
                 file.writelines(_line(point, view) for point in chosen(curve))
-            runs.append(Summary.of(curve))
+            runs.append(curve.summary)
     info.write_text(_info(group, runs, view, data), encoding="utf-8")
     return [info, improved, whole]
 
@@ -94,7 +94,7 @@ def _improved(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield the points that are better than all before, and the last one."""
     best = math.inf
     for evaluation, value, least in _all(curve):
-        if least < best or evaluation == curve.evaluations:
+        if least < best or evaluation == curve.points[-1][0]:
             yield evaluation, value, least
         best = least
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, groupby
+from typing import NamedTuple
 
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
@@ -43,14 +44,32 @@ class View:
     names: Mapping[Planned, Naming] = field(default_factory=dict)
 
 
+class Summary(NamedTuple):
+    """What is told of a curve beside its points.
+
+    Attributes
+    ----------
+    instance
+        The seed + 1: instances are counted from 1.
+    evaluations
+        Those of the whole curve.
+    best
+        The evaluation and the value of the least value.
+    """
+
+    instance: int
+    evaluations: int
+    best: tuple[int, float]
+
+
 @dataclass(frozen=True)
 class Curve:
     """One run as evaluations and values.
 
     Attributes
     ----------
-    run
-        The run.
+    instance
+        See `Summary`.
     points
         (evaluation, value, row of the trace). The start is evaluation 1, so an evaluation is 1 +
         the count; of rows with equal counts the last stands.
@@ -58,25 +77,15 @@ class Curve:
         What it is called.
     """
 
-    run: Run
+    instance: int
     points: list[tuple[int, float, tuple[float, ...]]]
     naming: Naming
 
     @property
-    def instance(self) -> int:
-        """The seed + 1: instances are counted from 1."""
-        return self.run.seed + 1
-
-    @property
-    def evaluations(self) -> int:
-        """The evaluations of the whole curve."""
-        return self.points[-1][0]
-
-    @property
-    def best(self) -> tuple[int, float]:
-        """The evaluation and the value of the least value."""
+    def summary(self) -> Summary:
+        """What is told of it beside its points."""
         evaluation, value, _ = min(self.points, key=lambda point: (point[1], point[0]))
-        return evaluation, value
+        return Summary(self.instance, self.points[-1][0], (evaluation, value))
 
 
 @dataclass(frozen=True)
@@ -111,20 +120,6 @@ class Group:
     def title(self) -> str:
         """The algorithm's name in its sweep, or else its selector."""
         return self.naming.label or self.algorithm
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What is told of a curve beside its points: instance, evaluations, the best and where."""
-
-    instance: int
-    evaluations: int
-    best: tuple[int, float]
-
-    @classmethod
-    def of(cls, curve: Curve) -> "Summary":
-        """Return that of a curve."""
-        return cls(curve.instance, curve.evaluations, curve.best)
 
 
 def functions(selected: Selected) -> dict[str, int]:
@@ -184,7 +179,7 @@ def _curves(
         elif not dimension:
             left_out[_NO_DIMENSION] += 1
         else:
-            yield dimension, Curve(run, points, naming_of(entry, view.names))
+            yield dimension, Curve(run.seed + 1, points, naming_of(entry, view.names))
 
 
 def _points(run: Run, view: View) -> list[tuple[int, float, tuple[float, ...]]]:

@@ -38,7 +38,7 @@ def write_iohprofiler(selected: Selected, view: View, folder: Path) -> list[Path
             runs = []
             for curve in group.curves:
                 file.writelines(_lines(curve))
-                runs.append(Summary.of(curve))
+                runs.append(curve.summary)
         about = place / f"IOHprofiler_f{group.function}_{function}.json"
         text = json.dumps(_about(group, runs, view, data), indent=1, ensure_ascii=False)
         about.write_text(text + "\n", encoding="utf-8")

@@ -33,13 +33,7 @@ class Naming:
     @property
     def columns(self) -> dict[str, str]:
         """The same by the names of columns."""
-        targets = ", ".join(self.targets)
-        return {
-            "sweep": self.sweep,
-            "setting": self.setting,
-            "label": self.label,
-            "targets": targets,
-        }
+        return vars(self) | {"targets": ", ".join(self.targets)}
 
 
 Planned = tuple[str, str, int]
@@ -68,13 +62,13 @@ def _labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
     """Yield all runs that may be made for a study, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:
-        for plan in study.plans(problem, algorithm, setting):
+        for plan in study.every_plan(problem, algorithm, setting):
             yield setting, algorithm.label, plan
     for problem, method, setting in study.tuned():
         tuned = Named(method.tuned_label, method.selector)
         for point, searched in study.trials(problem, method, setting):
             at = replace(setting, values={**setting.values, **point})
-            for plan in study.plans(problem, tuned, at):
+            for plan in study.every_plan(problem, tuned, at):
                 yield setting, tuned.label, plan
             for plan in searched:
                 yield setting, f"{method.label}, search", plan

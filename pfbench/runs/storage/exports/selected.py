@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.gathering import order_of
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.store import Store
-
-_ORDER = ("algorithm", "problem", "seed")  # as runs lie in a segment
 
 
 class Selected:
@@ -24,7 +23,7 @@ class Selected:
 
     def __init__(self, store: Store, rows: Sequence[Row]) -> None:
         self._store = store
-        self.rows = sorted(rows, key=lambda row: (*(row[name] for name in _ORDER), row["key"]))
+        self.rows = sorted(rows, key=order_of)
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Entry]:
@@ -39,7 +38,8 @@ class Selected:
                 self.left_out["removed meanwhile"] += 1
                 continue
             entry: Entry = found[0]
-            if any(getattr(entry.run, name) != row[name] for name in _ORDER):
+            run = entry.run
+            if (run.algorithm, run.problem, run.seed, entry.key) != order_of(row):
                 self.left_out["not what the index says: delete the store's index.jsonl"] += 1
                 continue
             yield entry

@@ -2,15 +2,15 @@
 
 import csv
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 from io import StringIO
-from itertools import chain, repeat
 from operator import add
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
@@ -20,7 +20,9 @@ from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.exports.curves import View
 from pfbench.runs.storage.exports.naming import naming_of
 from pfbench.runs.storage.exports.selected import Selected
-from pfbench.runs.storage.exports.spool import Spool
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RUN_COLUMNS = (
     "key",
@@ -47,12 +49,58 @@ RUN_COLUMNS = (
 `unmet` and `environment` are JSON."""
 
 
+class _Spool:
+    """A table whose columns are found while its rows come; none of them stays in memory.
+
+    Parameters
+    ----------
+    folder
+        Where the rows wait, in a file without a name.
+    names
+        The first columns.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self._places = {name: k for k, name in enumerate(names)}
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115
+
+    def close(self) -> None:
+        """Forget the rows."""
+        self._file.close()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in the order in which they came."""
+        return list(self._places)
+
+    def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Append rows that have these columns."""
+        places = [self._places.setdefault(name, len(self._places)) for name in names]
+        # Text would be made and read once more; the file has no name, so nobody else writes it.
+        pickle.dump((places, [tuple(row) for row in rows]), self._file)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        end = self._file.tell()
+        self._file.seek(0)
+        empty = [None] * len(self._places)
+        while self._file.tell() < end:
+            places, rows = pickle.load(self._file)
+            for row in rows:
+                cells: list[Any] = list(empty)
+                for place, value in zip(places, row, strict=True):
+                    cells[place] = value
+                yield cells
+
+
 def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
 
     A cell is empty where a run has no such measure.
     """
-    with Spool(folder, RUN_COLUMNS) as runs, Spool(folder, ("key", *TRACE_COLUMNS)) as traces:
+    with (
+        closing(_Spool(folder, RUN_COLUMNS)) as runs,
+        closing(_Spool(folder, ("key", *TRACE_COLUMNS))) as traces,
+    ):
         for entry in selected:
             runs.add(*_run(entry, view))
             key = (entry.key,)
@@ -68,7 +116,7 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
 def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
     trace = folder / "trace.csv"
-    with Spool(folder, RUN_COLUMNS) as runs, trace.open("x", encoding="utf-8") as file:
+    with closing(_Spool(folder, RUN_COLUMNS)) as runs, trace.open("x", encoding="utf-8") as file:
         file.write("key,iteration,column,value\n")
         for entry in selected:
             runs.add(*_run(entry, view))
@@ -148,7 +196,7 @@ def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
     """
     path = folder / "benchopt_run_pfbench.parquet"
-    with Spool(folder, ()) as spool:
+    with closing(_Spool(folder, ())) as spool:
         for entry in selected:
             about = _about(entry, view)
             columns = list(zip(*entry.run.rows, strict=True)) or [()] * len(entry.run.columns)
@@ -182,7 +230,7 @@ def _about(entry: Entry, view: View) -> dict[str, Any]:
     }
 
 
-def _write_parquet(path: Path, spool: Spool) -> None:
+def _write_parquet(path: Path, spool: _Spool) -> None:
     """Write a spool of runs, some at a time: a row of it is a run, whose traces are tuples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -191,23 +239,19 @@ def _write_parquet(path: Path, spool: Spool) -> None:
     at = spool.names.index(_benchopt("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
         for runs in _together(spool, at):
-            lengths = [len(run[at]) for run in runs]
-            of = np.repeat(np.arange(len(runs)), lengths)
-            columns = []
-            for kind, cells in zip(schema.types, zip(*runs, strict=True), strict=True):
-                if any(isinstance(cell, tuple) for cell in cells):
-                    filled = map(_filled, cells, lengths)
-                    columns.append(pa.array([*chain.from_iterable(filled)], kind))
-                else:
-                    columns.append(pa.array(cells, kind).take(of))
-            writer.write_table(pa.table(columns, schema=schema))
+            tables = [_lines(run, len(run[at]), schema) for run in runs]
+            writer.write_table(pa.concat_tables(tables).combine_chunks())
 
 
-def _filled(cells: tuple[float, ...] | None, length: int) -> Iterable[float | None]:
-    return repeat(None, length) if cells is None else cells
+def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
+    """Return the lines of a run, in each of which stands what is no trace."""
+    import pyarrow as pa
+
+    columns = (cell if isinstance(cell, tuple) else [cell] * length for cell in run)
+    return pa.table([*map(pa.array, columns, schema.types)], schema=schema)
 
 
-def _together(spool: Spool, at: int) -> Iterator[list[list[Any]]]:
+def _together(spool: _Spool, at: int) -> Iterator[list[list[Any]]]:
     """Yield runs until they have many rows together; `at` is the place of one of their columns."""
     some, rows = list[list[Any]](), 0
     for run in spool:
