@@ -166,15 +166,14 @@ def _difference(first: Trail, other: Trail, by: Scaling) -> str:
 
 
 def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
-    """Yield units that its real parameters may have."""
-    names = [name for name, value in parameters_in(algorithm).items() if _has_units(name, value)]
+    """Yield units that its parameters may have, by their names; others are taken for numbers."""
+    names = [
+        name
+        for name, value in parameters_in(algorithm).items()
+        if UNITS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
+    ]
     for units in itertools.product(*(UNITS[name] for name in names)):
         yield dict(zip(names, units, strict=True))
-
-
-def _has_units(name: str, value: Any) -> bool:
-    """Return whether a parameter has a unit, by its name; others are taken for numbers."""
-    return UNITS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
 
 
 def absolute_numbers(kind: type) -> Iterator[str]:

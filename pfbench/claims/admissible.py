@@ -4,7 +4,7 @@ What changes a number that a theorem prints (a count, a parameter of its schedul
 stop of condg that is stricter than printed changes none: the source asks for a gap of at most eta.
 """
 
-from pfbench.verification.faults.admissible import Admissible
+from pfbench.verification.faults.fault import Admissible
 
 _BATCH = (
     "the batch enters each theorem by its mean and mean square only, and without replacement the "

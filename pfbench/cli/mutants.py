@@ -147,7 +147,7 @@ def _write(
     work: "Work", found: Mapping[str, Any], studied: "Sequence[Studied]", drawn: str
 ) -> None:
     """Write what was found as JSON and as Markdown, where that is asked for."""
-    from pfbench.verification.fault_report import report
+    from pfbench.verification.fault_study import report
     from pfbench.verification.outcomes import Verification
 
     nothing = Verification().as_json() | {"findings": []}
@@ -157,8 +157,7 @@ def _write(
 
 
 def _told(studied: "Sequence[Studied]") -> RenderableType:
-    from pfbench.verification.fault_report import missed, of_methods
-    from pfbench.verification.fault_study import by_claim, share
+    from pfbench.verification.fault_study import by_claim, missed, of_methods, share
 
     rows: list[tuple[Any, ...]] = []
     for name, of in of_methods(studied).items():

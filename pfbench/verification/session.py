@@ -161,15 +161,12 @@ class Session:
         if not given.
         """
         seconds = limit or time_limit
-        pairs = [(mutant, claim) for mutant in mutants for claim in mutant.expected]
-        found = iter(
-            self._outcomes(
-                [
-                    self._claim(claim, m.subject, f"mutant {m.name}", seconds(claim, self.effort))
-                    for m, claim in pairs
-                ]
-            )
-        )
+        asked = [
+            self._claim(claim, one.subject, f"mutant {one.name}", seconds(claim, self.effort))
+            for one in mutants
+            for claim in one.expected
+        ]
+        found = iter(self._outcomes(asked))
         return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
 
     def hold(self, asked: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:

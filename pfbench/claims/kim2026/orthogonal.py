@@ -137,13 +137,6 @@ REACHED = {3: 0.0179, 5: 0.00151}
 """From where on q steps lead into I."""
 
 
-def values_after(ask: Any, problem: Normed, s: Floats, rng: np.random.Generator) -> Floats:
-    """Return the singular values of what the minimisation makes of a matrix, largest first."""
-    M, _ = with_values(s, rng)
-    X = np.asarray(ask.lo(M)) / problem.norm.radius
-    return np.asarray(np.linalg.svd(X, compute_uv=False))
-
-
 def critical() -> Floats:
     """Return the two critical points of the quintic above 0."""
     a, b, c = QUINTIC
@@ -186,7 +179,8 @@ def enters(trial: Trial) -> Evidence:
         least = REACHED[problem.norm.steps]
         for s in spectra(rng, trial.pick(60, 600), least=least):
             if s.min() >= least:
-                seen.append(values_after(ask, problem, s, rng))
+                X = np.asarray(ask.lo(with_values(s, rng)[0])) / problem.norm.radius
+                seen.append(np.linalg.svd(X, compute_uv=False))
         found = np.array(seen)
         low, high = float(found.min()), float(found.max())
         parts[one.key] = decide_exact(

@@ -132,9 +132,13 @@ def heavy_ball(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence
     alpha_t is (t+1)^(-2/3) where it is None.
     """
     alpha = (len(gs) + 1.0) ** (-2.0 / 3.0) if s["alpha"] is None else s["alpha"]
-    if not gs:
-        return Formed(at=xs[-1], batch=s["batch"])
-    return Formed(at=xs[-1], batch=s["batch"], known=(1.0 - alpha) * gs[-1], weight=alpha)
+    return averaged(xs, gs, alpha if gs else 1.0, s["batch"])
+
+
+def averaged(xs: Sequence[Floats], gs: Sequence[Floats], alpha: float, batch: int) -> Formed:
+    """Return (1 - alpha) times the estimate before plus alpha times a batch gradient."""
+    known = (1.0 - alpha) * gs[-1] if gs else 0.0
+    return Formed(at=xs[-1], batch=batch, known=known, weight=alpha)
 
 
 def reference(problem: Waves, s: Parameters, x: Floats) -> Formed:

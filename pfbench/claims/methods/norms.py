@@ -23,25 +23,19 @@ def momentum(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[F
     alpha = s.get("alpha") or 1.0 / np.sqrt(k)
     if k == 1 and s.get("begin") != "zero":
         alpha = 1.0
-    return averaged(xs, gs, alpha, s["batch"])
+    return estimates.averaged(xs, gs, alpha, s["batch"])
 
 
 def from_zero(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return m_k = beta m_{k-1} + (1 - beta) g_k, m_0 = 0: (1 - beta) M_k of Muon, too."""
-    return averaged(xs, gs, 1.0 - s["beta"], s["batch"])
+    return estimates.averaged(xs, gs, 1.0 - s["beta"], s["batch"])
 
 
 def from_gradient(
     problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]
 ) -> Formed:
     """Return the same with m_1 = g_1."""
-    return averaged(xs, gs, 1.0 - s["beta"] if gs else 1.0, s["batch"])
-
-
-def averaged(xs: Sequence[Floats], gs: Sequence[Floats], alpha: float, batch: int) -> Formed:
-    """Return (1 - alpha) times the estimate before plus alpha times a batch gradient."""
-    known = (1.0 - alpha) * gs[-1] if gs else 0.0
-    return Formed(at=xs[-1], batch=batch, known=known, weight=alpha)
+    return estimates.averaged(xs, gs, 1.0 - s["beta"] if gs else 1.0, s["batch"])
 
 
 def free_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:

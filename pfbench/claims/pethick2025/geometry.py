@@ -179,10 +179,8 @@ def _free(asked: Any, ball: NormBall) -> float:
 
     0 is one for the gradient 0, too.
     """
-    entry = np.zeros(ball.shape)
-    entry.flat[0] = 1.0
     found = [float(np.abs(asked.lo(np.zeros(ball.shape))).max())]
-    v = np.array(asked.lo(entry))
+    v = np.array(asked.lo(_single(ball.shape)))
     v.flat[0] = 0.0
     return max(*found, float(np.abs(v).max())) / ball.radius
 

@@ -3,7 +3,6 @@
 Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at most eta.
 """
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGS, condg
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.condg import Inner
+from pfbench.verification.instruments.condg import Inner, most_calls
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.statistics import across, decide_inequality
 from pfbench.verification.units import NUMBER, STEP, VALUE, formula, product
@@ -23,14 +22,6 @@ CERTAIN = 1e-6
 
 The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven digits are exact.
 """
-
-
-# --- the bound ------------------------------------------------------------------------------------
-
-
-def most_calls(D: float, lam: float, eta: float) -> int:
-    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of one condg (Jaggi 2013 theorem 2)."""
-    return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
 
 
 # --- instances ------------------------------------------------------------------------------------

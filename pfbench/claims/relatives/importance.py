@@ -100,7 +100,6 @@ LAW = Claim(
     instances=FEW,
     algorithm="spider-fw",
     assumptions=("L = L_mean",),
-    schedule="explicit",
     takes=(0.2, 0.2),
     formulas=(formula(variance, SQUARE, moved=LENGTH, batch=NUMBER),),
 )

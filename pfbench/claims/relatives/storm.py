@@ -109,7 +109,6 @@ OUTPUT = Claim(
     check=drawn,
     instances=(instance(Slope, n=4, g=1.0, gap=10.0, L=1.0).called("slope"),),
     algorithm="storm",
-    schedule="explicit",
     takes=(0.5, 2.0),
 )
 

@@ -58,7 +58,6 @@ COUNT = {
         check=counts(partial(of_claim, estimator=name), parameters=_SETTINGS),
         instances=FAMILIES,
         algorithm=method.name,
-        schedule="explicit",
         takes=(0.2, 0.2),
     )
     for name, method in METHODS.items()

@@ -219,7 +219,6 @@ LAW = {
         instances=(FEW[name], FEWEST[name], MANY[name], BELOW[name]),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
-        schedule="explicit",
         takes=(0.7, 2.0),
     )
     for name, method in METHODS.items()

@@ -60,7 +60,6 @@ ONE_NUMBER = Claim(
     check=one_number,
     instances=(FAMILY,),
     algorithm=NFWUCASVRG.name,
-    schedule="explicit",
     takes=(0.2, 0.2),
 )
 

@@ -95,7 +95,6 @@ LOWER_BOUND = Claim(
     instances=(CHAIN,),
     algorithm=FrankWolfe.name,
     assumptions=("start at 0", "queries only at points that LO outputs determine"),
-    schedule="explicit",
     takes=(3.0, 60.0),
 )
 

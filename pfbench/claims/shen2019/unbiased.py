@@ -179,7 +179,6 @@ UNBIASED = {
         check=partial(unbiased, estimator=name),
         instances=(FAMILY,),
         algorithm=method.name,
-        schedule="explicit",
         takes=(0.2, 0.2),
     )
     for name, method in METHODS.items()

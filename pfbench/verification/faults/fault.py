@@ -1,4 +1,4 @@
-"""What a generated fault is: a change of the source of a method, as text at a place."""
+"""What a generated fault is: a change of a method's source at a place; which keep its theorem."""
 
 import inspect
 from dataclasses import dataclass
@@ -91,6 +91,40 @@ class Fault:
     def in_words(self) -> str:
         """The operator, the place, and the line before and after."""
         return f"{self.operator} at {self.where}: {self.change.before} -> {self.change.after}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admissible:
+    """A kind of fault that keeps a method's theorem.
+
+    Attributes
+    ----------
+    methods
+        The names of the methods; of all if empty.
+    operator
+        The name of its operator.
+    function
+        The function that is changed.
+    after
+        What the changed line has; any if empty.
+    because
+        The line of the proof that covers it, with its source.
+    """
+
+    methods: frozenset[str] = frozenset()
+    operator: str
+    function: str
+    after: str = ""
+    because: str
+
+    def covers(self, fault: Fault) -> bool:
+        """Whether a fault is of this kind."""
+        return (
+            (not self.methods or fault.method in self.methods)
+            and fault.operator == self.operator
+            and fault.function == self.function
+            and self.after in fault.change.after
+        )
 
 
 def edited(source: str, edits: tuple[Edit, ...]) -> str:

@@ -25,6 +25,11 @@ _ASIDE = 1e-12
 `_SAME` their path is determined; beyond, an answer is on it that is as near as this."""
 
 
+def most_calls(D: float, lam: float, eta: float) -> int:
+    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of one condg (Jaggi 2013 theorem 2)."""
+    return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
+
+
 @dataclass(frozen=True)
 class Inner:
     """One call of condg: l, u, lambda, eta, and what it returned."""
@@ -85,9 +90,9 @@ class Inner:
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
 
     @property
-    def most(self) -> float:
-        """The most linear minimisations, 1 + ceil(6 D^2/(lambda eta)) (Jaggi 2013 theorem 2)."""
-        return 1.0 + math.ceil(6.0 * self.problem.set.diameter**2 / (self.lam * self.eta))
+    def most(self) -> int:
+        """The most linear minimisations; see `most_calls`."""
+        return most_calls(self.problem.set.diameter, self.lam, self.eta)
 
     def _slope(self, x: Floats) -> Floats:
         return np.asarray(self.l + (x - self.u) / self.lam)

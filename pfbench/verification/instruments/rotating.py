@@ -8,15 +8,15 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole import WholeSpace
+from pfbench.verification.instruments.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,19 @@ class Rotating(FiniteSum):
         move = x - y
         return self.mu * move + self.tau * self._turned(self._shares(sample), move)
 
-    def table(self, x: Floats) -> "RotatingTable":
+    def table(self, x: Floats) -> Stored:
         """Return a table with every component gradient at x; 8 n d bytes."""
-        return RotatingTable(self, x)
+        return Stored(self.n, self._gradients, x)
+
+    def _gradients(self, i: Integers, x: Floats) -> Floats:
+        """Return the gradients of components at x, shape (i.size, d)."""
+        signs, turns = self._kinds(i)
+        g = self.mu * x + self.tau * signs[:, None] * x[self._xor[turns]]
+        g[np.arange(i.size), turns] += self.sigma * signs
+        return np.asarray(g)
 
     @cached_property
-    def _xor(self) -> npt.NDArray[np.int64]:
+    def _xor(self) -> Integers:
         """Entry (j, k) is j xor k."""
         axes = np.arange(self.d)
         return np.asarray(axes[:, None] ^ axes)
@@ -138,46 +145,10 @@ class Rotating(FiniteSum):
     def _shares(self, sample: Indices) -> Floats:
         """Return the signed weight of each turn in a sample, shape (d,)."""
         indices, weights = weighted(sample)
-        signs, turns = self.kinds(indices)
+        signs, turns = self._kinds(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
-    def kinds(self, indices: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
+    def _kinds(self, indices: Integers) -> tuple[Floats, Integers]:
         """Return s_i and k of components."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)
-
-
-class RotatingTable:
-    """The gradient of each component where it was last asked."""
-
-    def __init__(self, problem: Rotating, x: Floats) -> None:
-        self._problem = problem
-        self._stored = self._at(np.arange(problem.n), x)
-        self._sum = self._stored.sum(axis=0)
-
-    @property
-    def mean(self) -> Floats:
-        """The mean of what is stored, shape (d,)."""
-        return np.asarray(self._sum / self._problem.n)
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (d,)."""
-        i, weights = weighted(sample)
-        return np.asarray(weights @ (self._at(i, x) - self._stored[i]))
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store the new gradients."""
-        found = self.difference(sample, x)
-        i = np.unique(weighted(sample)[0])
-        new = self._at(i, x)
-        self._sum += (new - self._stored[i]).sum(axis=0)
-        self._stored[i] = new
-        return found
-
-    def _at(self, i: npt.NDArray[np.int64], x: Floats) -> Floats:
-        """Return the gradients of components at x, shape (i.size, d)."""
-        p = self._problem
-        signs, turns = p.kinds(i)
-        g = p.mu * x + p.tau * signs[:, None] * x[p._xor[turns]]
-        g[np.arange(i.size), turns] += p.sigma * signs
-        return np.asarray(g)

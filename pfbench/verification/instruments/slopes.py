@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -23,6 +22,7 @@ from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
+from pfbench.verification.instruments.stored import Stored
 
 
 @dataclass(frozen=True)
@@ -151,9 +151,14 @@ class Slope(FiniteSum):
         y = float(x[0]) - lam * float(g[0])
         return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
 
-    def table(self, x: Floats) -> "SlopeTable":
+    def table(self, x: Floats) -> Stored:
         """Return a table with every f_i'(x); 8 n bytes."""
-        return SlopeTable(self, float(x[0]))
+        return Stored(self.n, self._derivatives, x)
+
+    def _derivatives(self, i: Integers, x: Floats) -> Floats:
+        """Return f_i'(x) of components, shape (i.size,)."""
+        r = float(x[0])
+        return np.asarray(self._slope(r) + (1.0 - 2.0 * (i % 2)) * self._spread(r))
 
     def _slope(self, r: float) -> float:
         return self.g * math.tanh(self.curvature * r / self.g)
@@ -162,39 +167,6 @@ class Slope(FiniteSum):
         if self.sigma == 0.0:
             return 0.0
         return self.sigma * math.sin(self.curvature * r / self.sigma + self.phase)
-
-
-class SlopeTable:
-    """The derivative of each component where it was last asked."""
-
-    def __init__(self, problem: Slope, r: float) -> None:
-        self._problem = problem
-        self._signs = 1.0 - 2.0 * (np.arange(problem.n) % 2)
-        self._stored = problem._slope(r) + self._signs * problem._spread(r)
-        self._sum = float(self._stored.sum())
-
-    @property
-    def mean(self) -> Floats:
-        """The mean of what is stored, shape (1,)."""
-        return np.array([self._sum / self._problem.n])
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of f_i'(x) - a_i over the sample, shape (1,)."""
-        i, weights = weighted(sample)
-        return np.array([weights @ (self._at(i, x) - self._stored[i])])
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store the new derivatives."""
-        found = self.difference(sample, x)
-        i = np.unique(weighted(sample)[0])
-        new = self._at(i, x)
-        self._sum += float((new - self._stored[i]).sum())
-        self._stored[i] = new
-        return found
-
-    def _at(self, i: npt.NDArray[np.int64], x: Floats) -> Floats:
-        r = float(x[0])
-        return np.asarray(self._problem._slope(r) + self._signs[i] * self._problem._spread(r))
 
 
 @dataclass(frozen=True)

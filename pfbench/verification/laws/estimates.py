@@ -158,14 +158,9 @@ def _sampled(
     means have a mean of at most 1 at each step: an e-process.
     """
     problem = where.problem()
-    runs = [
-        list(
-            _errors(
-                method, where, problem, follow(trial, method, where, algorithm, problem, seed=s)
-            )
-        )
-        for s in trial.seeds(_SAMPLED, str(where))
-    ]
+    seeds = trial.seeds(_SAMPLED, str(where))
+    told = (follow(trial, method, where, algorithm, problem, seed=seed) for seed in seeds)
+    runs = [list(_errors(method, where, problem, one)) for one in told]
     scale = float(np.abs(problem.components(problem.start())).max())
     steps = range(min(map(len, runs)))
     errors = np.array([[run[t][0] for t in steps] for run in runs])

@@ -122,9 +122,8 @@ class ErrorLaw:
         ratios, positive, off = [], [], 0.0
         for one in groups:
             law = float(self.square(*told, one.past))
-            ratios.append(
-                one.square / one.chance / max(law, least)
-            )  # one that is certain errs, too
+            # One that is certain errs by rounding, too.
+            ratios.append(one.square / one.chance / max(law, least))
             positive += ratios[-1:] if law > least else []
             if self.mean is not None:
                 away = one.mean / one.chance - self.mean(*told, one.past)

@@ -10,7 +10,6 @@ import numpy as np
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
 from pfbench.verification.stating.quantity import Quantity, at_points, calls_to
@@ -61,8 +60,9 @@ class Separation:
 
             def ratio(pair: tuple[int, int], one: Instance = one) -> float:
                 case = self.setting.on(trial, one.of_seed(pair[0]))
-                ours = self._calls(trial, case, case.algorithm, pair[1])
-                theirs = self._calls(trial, case, self._beside(case), pair[1])
+                asked = pair[1], self.count, self.measure, self._target(case)
+                ours = calls_to(trial, case, case.algorithm, *asked)
+                theirs = calls_to(trial, case, beside(self.other, self.others, case), *asked)
                 return ours / theirs if math.isfinite(ours) else math.inf
 
             rows = Rows(ratio, drawn_seeds(trial, one, max(self.seeds, MOST_SEEDS)))
@@ -78,12 +78,9 @@ class Separation:
         for _, problem in problems(trial):
             case = self.setting.on(trial, problem)
             check_fit(case)
-            self._beside(case)
+            beside(self.other, self.others, case)
             self._target(case)
             at_points(problem, self.measure)(problem.start())
-
-    def _beside(self, case: Case) -> Algorithm:
-        return beside(self.other, self.others, case)
 
     def _target(self, case: Case) -> float:
         """Return the target on a problem."""
@@ -93,10 +90,6 @@ class Separation:
                 f"the target on {case.problem.name} is {found:g}: it must be positive."
             )
         return float(found)
-
-    def _calls(self, trial: Trial, case: Case, algorithm: Algorithm, seed: int) -> float:
-        target = self._target(case)
-        return calls_to(trial, case, algorithm, seed, self.count, self.measure, target)
 
 
 def separation(

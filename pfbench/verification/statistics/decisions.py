@@ -135,17 +135,15 @@ def _decided(ratios: means.Array, most: float) -> Decision:
     }
     return _by_limits(
         measured,
-        {
-            "rejected": "The mean exceeds the bound: the e-process rejects it.",
-            "doubtful": "The e-process speaks against the bound, but not surely.",
-            "inside": "The bound lies inside the limits of the mean.",
-            "tight": f"The mean lies between {TIGHT:g} times the bound and the bound.",
-            "holds": "The upper limit of the mean is at most the bound.",
-        },
+        rejected="The mean exceeds the bound: the e-process rejects it.",
+        doubtful="The e-process speaks against the bound, but not surely.",
+        inside="The bound lies inside the limits of the mean.",
+        tight=f"The mean lies between {TIGHT:g} times the bound and the bound.",
+        holds="The upper limit of the mean is at most the bound.",
     )
 
 
-def _by_limits(measured: Mapping[str, float], reasons: Mapping[str, str]) -> Decision:
+def _by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     """Decide by an e-value, then by one-sided limits relative to a bound, all among `measured`."""
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
@@ -195,13 +193,11 @@ def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
     }
     return _by_limits(
         measured,
-        {
-            "rejected": "It happens more often: the e-process rejects the share.",
-            "doubtful": "The e-process speaks against the share, but not surely.",
-            "inside": "The share lies inside its limits.",
-            "tight": f"It happens in {TIGHT:g} to 1 times the share.",
-            "holds": "The upper limit of the share is at most the claimed one.",
-        },
+        rejected="It happens more often: the e-process rejects the share.",
+        doubtful="The e-process speaks against the share, but not surely.",
+        inside="The share lies inside its limits.",
+        tight=f"It happens in {TIGHT:g} to 1 times the share.",
+        holds="The upper limit of the share is at most the claimed one.",
     )
 
 

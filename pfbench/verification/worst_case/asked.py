@@ -24,6 +24,7 @@ from pfbench.verification.own import stated
 from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.setting import Named, Setting
 from pfbench.verification.trial import method_of
+from pfbench.verification.worst_case.estimation import TOLERANCE
 from pfbench.verification.worst_case.interpolated import WorstFunction
 from pfbench.verification.worst_case.recording import MOST_BRANCHES, TooLarge, recorded
 from pfbench.verification.worst_case.somebodys import MEASURES, OVER, Class, Worst, worst_case
@@ -33,9 +34,6 @@ QUICK, FULL = 4, 8
 
 QUICK_UNKNOWNS = 16
 """So many gradients and vertices at most, beyond one step, unless full effort is asked."""
-
-TOLERANCE = 1e-4
-"""Relative error that the solver is allowed."""
 
 _OVER: Mapping[str, str] = {"least": "least", "mean": "mean", "output": "mean", "last": "last"}
 _CLASS = ("n", "L", "D", "delta", "convex")

@@ -12,10 +12,8 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, Verdict, all_of
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods, runs
+from pfbench.verification.worst_case.estimation import TOLERANCE
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, theorem_accuracy
-
-TOLERANCE = 1e-4
-"""Relative error that the solver is allowed, beyond which a bound is violated."""
 
 INSTANCES = 10
 """Random members of the class on which the method runs, for each N."""

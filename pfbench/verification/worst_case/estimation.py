@@ -35,6 +35,9 @@ _SETTINGS = {
 _DUALITY_GAP = 1e-5
 """Largest relative difference of the primal and the dual value of a solved program."""
 
+TOLERANCE = 1e-4
+"""Relative error that is allowed to a worst case, beyond which a bound is violated."""
+
 Expression = Any
 """A linear function of Gram matrix and function values; PEPit has no types of its own."""
 

@@ -24,9 +24,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.problems.base import FiniteSum, digest_of, point_of
 from pfbench.sets.whole import WholeSpace
-
-_ERROR = 1e-4
-"""Relative error of the program that it comes from."""
+from pfbench.verification.worst_case.estimation import TOLERANCE
 
 _TIE = 1e-5
 """Relative difference of <g, v> up to which two vertices are both answers."""
@@ -166,7 +164,7 @@ class WorstFunction(FiniteSum):
     def constants(self, start: Any) -> Constants:
         """Return those of its class."""
         of = "of its class, up to the solver's error"
-        L = float(self._content["L"]) * (1.0 + _ERROR)
+        L = float(self._content["L"]) * (1.0 + TOLERANCE)
         return Constants.derived(
             n=(self.n, "number of components"),
             D=(self.set.diameter, of),

@@ -14,8 +14,7 @@ from pfbench.claims.methods.stating import settings_at_size
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
-from pfbench.verification.fault_report import missed, report
-from pfbench.verification.fault_study import by_claim, share, study
+from pfbench.verification.fault_study import by_claim, missed, report, share, study
 from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.fault import Change, Edit, Fault
 from pfbench.verification.faults.generate import faults_of
