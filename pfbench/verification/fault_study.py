@@ -158,8 +158,7 @@ def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | Non
     early, late = ([one for one in faults if one.late == is_late] for is_late in (False, True))
     found = dict(zip(early, session.compare(early), strict=True))
     if at_size:
-        places = [at_size(one) for one in late]
-        found |= zip(late, session.compare_at_size(late, places), strict=True)
+        found |= zip(late, session.compare(late, at_size), strict=True)
     return [found.get(one, "") for one in faults]
 
 
