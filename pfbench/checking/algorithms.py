@@ -250,18 +250,16 @@ class Tried(Trails):
 
     def untouched(self) -> str:
         """Check: a traced run is the run that is not traced."""
-        plain = solve(self.problem, self.algorithm, budget=self._enough())
-        traced = solve(self.problem, self.algorithm, budget=self._enough(), measures="objective")
+        # The budget of the iterations that are looked at, for what would run on.
+        spent = self.plain.total.as_dict()
+        enough = Budget(**{name: max(1, number) for name, number in spent.items()})
+        plain = solve(self.problem, self.algorithm, budget=enough)
+        traced = solve(self.problem, self.algorithm, budget=enough, measures="objective")
         if plain.status == "error":
             raise Wrong("a run without an error", plain.stop_reason)
         if plain.counts != traced.counts or not same_point(plain.x, traced.x):
             raise Wrong("a traced run to be as one that is not", "it differs", {"x": plain.x})
         return f"{plain.iterations} iterations: {in_words(plain.counts)}"
-
-    def _enough(self) -> Budget:
-        """Return the budget of the iterations that are looked at, for what would run on."""
-        spent = self.plain.total.as_dict()
-        return Budget(**{name: max(1, number) for name, number in spent.items()})
 
     def stopped(self) -> str:
         """Check: it ends with the last iterate before the call that would exceed a budget."""

@@ -307,17 +307,11 @@ class Walk:
 
     def _mean_of(self, steps: int) -> tuple[list[Floats], int]:
         """Return the exact means of the first estimates, and the number of draws."""
-
-        def outcome(rng: Any) -> Sequence[Floats]:
-            return self.along(rng, steps).estimates
-
-        total: list[Any] = []
+        total: Any = 0.0
         number = 0
-        for chance, found in branches(outcome, _BRANCHES):
-            parts = [chance * g for g in found]
-            total = [a + b for a, b in zip(total, parts, strict=True)] if total else parts
-            number += 1
-        return total, number
+        for chance, found in branches(lambda rng: self.along(rng, steps).estimates, _BRANCHES):
+            total, number = total + chance * np.array(found), number + 1
+        return list(total), number
 
     def _sampled(self, why: str) -> tuple[list[Floats], list[float], str]:
         """Return means over sampled walks, and how far they may be off."""
