@@ -10,7 +10,7 @@ Beside them batches are looked up among all earlier ones: several in a row come 
 that is bounded for all places together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ _COIN = 2
 _MOST = 100_000
 """Draws that are looked at."""
 
-_TESTS = 14
+_TESTS = 17
 """Those of indices, those of coins, and that of points from which a run goes on."""
 
 
@@ -107,6 +107,7 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     )
     by_draw = [(what, *_rejected(logs)) for what, logs in tests]
     by_draw.append(("is no longer drawn", *_left_out(drawn, n)))
+    by_draw.extend(("comes with n - 1 less it", *one) for one in _mirrored(drawn, batch_of, n))
     suspects = [
         Suspect(f"an index {what}", int(batch_of[place]))
         for what, place, _ in by_draw
@@ -124,6 +125,23 @@ def _rejected(logs: Floats) -> tuple[int | None, float]:
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
     over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
+
+
+def _mirrored(drawn: Integers, batch_of: Integers, n: int) -> Iterator[tuple[int | None, float]]:
+    """Yield as `_rejected` whether i comes with n - 1 - i.
+
+    It is looked for in its batch, in that and the one before, and among a twentieth of n draws
+    before. The lesser of both is uniform, too, where one that is its own image is left out;
+    antithetic draws repeat it.
+    """
+    if n < 4:
+        return
+    kept = np.flatnonzero(2 * drawn != n - 1)
+    lesser, batches = np.minimum(drawn, n - 1 - drawn)[kept], batch_of[kept]
+    begun = [np.searchsorted(batches, batches - back) for back in (0, 1)]
+    for since in (*begun, np.arange(len(kept)) - max(1, n // 20)):
+        place, p_value = _rejected(_evidence(_repeats(lesser, since, n // 2)))
+        yield (None if place is None else int(kept[place])), p_value
 
 
 def _left_out(drawn: Integers, n: int) -> tuple[int | None, float]:

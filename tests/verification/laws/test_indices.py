@@ -15,7 +15,9 @@ def right(rng, size=B):
     return rng.integers(N, size=size)
 
 
-@pytest.mark.parametrize(("n", "size"), [(N, B), (N, 1), (1, 2), (2, 3), (7, 4), (257, 60)])
+@pytest.mark.parametrize(
+    ("n", "size"), [(N, B), (N, 1), (1, 2), (2, 3), (3, 9), (4, 4), (5, 30), (7, 4), (257, 60)]
+)
 def test_right_draws_are_not_suspected(n, size):
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -79,7 +81,16 @@ FAULTS = {
         690,
     ),
     "not the last twentieth": (lambda rng, t: rng.integers(N - N // 20, size=B), 150),
+    "half a batch and its image": (lambda rng, t: mirrored(right(rng, B // 2)), 3),
+    "half a batch and its image, late": (
+        lambda rng, t: mirrored(right(rng, B // 2)) if t >= 1500 else right(rng),
+        1520,
+    ),
 }
+
+
+def mirrored(drawn):
+    return np.concatenate([drawn, N - 1 - drawn])
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -102,6 +113,31 @@ def test_draws_that_repeat_none_before_all_are_drawn_are_found():
         assert found.batch < 60
         singles, _ = suspected(np.split(rng.permutation(N)[:T], T), N)
         assert singles is not None
+
+
+@pytest.mark.parametrize(("n", "size"), [(N, 1), (N - 1, 1), (N, B), (501, 1), (9, 4)])
+@pytest.mark.parametrize("first", [0, 1500])
+def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n, size, first):
+    rng = np.random.default_rng(7)
+    batches = [rng.integers(n, size=size) for _ in range(T)]
+    assert suspected(batches, n)[0] is None
+    for t in range(first | 1, T, 2):
+        batches[t] = n - 1 - batches[t - 1]
+    found, p_value = suspected(batches, n)
+    assert first < found.batch < first + 400
+    assert p_value < 1e-9
+
+
+@pytest.mark.parametrize("n", [4, 5, 6])
+def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch):
+    monkeypatch.setattr(indices, "_rejected", lambda logs: (None, np.exp(logs[-1:]).sum()))
+    streams = list(itertools.product(range(n), repeat=4))
+    batch_of = np.array([0, 0, 0, 1])
+    evidence = [
+        [value if value else 1.0 for _, value in indices._mirrored(np.array(one), batch_of, n)]
+        for one in streams
+    ]
+    assert np.mean(evidence, axis=0) == pytest.approx(1.0)
 
 
 def test_a_batch_that_comes_again_is_found_at_once():
