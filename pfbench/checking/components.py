@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.sample import Sample
-from pfbench.base.state import Point
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, places
 from pfbench.checking.lines import OnSpace, along, derivative, norm
 from pfbench.points import keep
@@ -90,7 +89,16 @@ class Components(OnSpace):
             same(said, problem.batch(S, keep(x)), mean, at, where)
             if not np.array_equal(S, before):
                 raise Wrong("batch to leave S as it is", "it changes S", at, where)
-            self._differences(x, y, S, mean)
+            if "difference" not in problem.lacks:
+                other = problem.batch(S, keep(y))
+                same(
+                    "difference(S, x, y) = batch(S, x) - batch(S, y)",
+                    problem.difference(S, keep(x), keep(y)),
+                    mean - other,
+                    {"x": x, "y": y, "S": S},
+                    places(problem, "difference", "batch"),
+                    norm(mean) + norm(other),
+                )
         return "means with multiplicity"
 
     def samples_by_counts(self) -> str:
@@ -115,21 +123,6 @@ class Components(OnSpace):
         where, at = places(problem, "difference", "batch"), {**at, "y": y}
         same("difference of a Sample to be that of S", found, right, at, where)
         return "as index arrays"
-
-    def _differences(self, x: Point, y: Point, S: Any, mean: Any) -> None:
-        problem = self.problem
-        if "difference" in problem.lacks:
-            return
-        expected = mean - problem.batch(S, keep(y))
-        size = norm(mean) + norm(mean - expected)
-        same(
-            "difference(S, x, y) = batch(S, x) - batch(S, y)",
-            problem.difference(S, keep(x), keep(y)),
-            expected,
-            {"x": x, "y": y, "S": S},
-            places(problem, "difference", "batch"),
-            size,
-        )
 
     def table(self) -> str:
         """Check: a table has the component gradients where they were last asked."""

@@ -45,12 +45,12 @@ def tried_on_harder(work: Work, rows: "Sequence[Verdict]", every: bool) -> "list
     return [found[index] for index in sorted(found)]
 
 
-def as_json(found: "Sequence[Hardest]") -> dict[str, Any]:
+def harder_as_json(found: "Sequence[Hardest]") -> dict[str, Any]:
     """Return it as ``pfbench verify --json`` has it: nothing where nothing was tried."""
     return {"harder": [asdict(one) for one in found]} if found else {}
 
 
-def in_words(found: "Sequence[Hardest]", rows: "Sequence[Verdict]") -> RenderableType | None:
+def harder_in_words(found: "Sequence[Hardest]", rows: "Sequence[Verdict]") -> RenderableType | None:
     """Return it as people read it; of bounds that hold with room, how they are tried."""
     from pfbench.claims.harder import can_be_tried
 

@@ -45,17 +45,14 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     """
     a_report = name.removeprefix("report:") in specs()  # whose name may have a folder
     selector = Selector(name) if a_report else Selector.parse(name)
-    item = _own(selector) if is_own(selector.name, _KINDS) else find(selector.name)
+    own = is_own(selector.name, _KINDS)
+    if own:  # it is printed before it is imported
+        announce([selector.name])
+    item = own_item(selector.name) if own else find(selector.name)
     if item.broken:
         raise InputError(item.broken)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
     show_facts([*item.facts, *facts], *parts, as_json=as_json)
-
-
-def _own(selector: Selector) -> Item:
-    """Import somebody's own thing, which is printed before."""
-    announce([selector.name])
-    return own_item(selector.name)
 
 
 def _returned(function: Any) -> str:
@@ -311,10 +308,6 @@ def _study(study: "Study") -> list[Fact]:
     ]
 
 
-def _claim(selector: Selector, item: Item) -> Described:
-    return describe(item.thing)
-
-
 _KINDS: Mapping[str, Callable[[Selector, Item], Described]] = MappingProxyType(
     {
         "algorithm": _algorithm,
@@ -325,6 +318,6 @@ _KINDS: Mapping[str, Callable[[Selector, Item], Described]] = MappingProxyType(
         "measure": _measure,
         "data": _data,
         "report": _report,
-        "claim": _claim,
+        "claim": lambda selector, item: describe(item.thing),
     }
 )

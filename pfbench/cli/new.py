@@ -120,7 +120,10 @@ def new(
         _write_folder(Path(names["my-thing"]), inside, names, after)
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
-    _check_free(module, file, test)
+    _check_free(file, test)
+    known = module in sys.stdlib_module_names or keyword.iskeyword(module)
+    if known or module in sys.modules or find_spec(module) is not None:
+        raise InputError(f"{module} is a module or a word of Python already: take another NAME.")
     for path, template in ((file, kind), (test, f"{kind}_test")):
         _write(path, template, names)
     commands = [one.format(file=file, cls=names["MyThing"]) for one in NEXT[kind]]
@@ -132,8 +135,7 @@ def _write_folder(
     folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
 ) -> None:
     """Write a folder of files, and say what is done next with it."""
-    if folder.exists() or folder.is_symlink():
-        raise InputError(f"{folder} is there, and is not overwritten: take another NAME.")
+    _check_free(folder)
     for name, template in inside.items():
         path = folder / name
         with storing(str(path)):
@@ -144,25 +146,18 @@ def _write_folder(
 
 
 def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
-    with storing(str(path)), whole(path) as target:
-        target.write(_filled(template, names).encode())
-
-
-def _filled(template: str, names: Mapping[str, str]) -> str:
-    """Return the text of a template with the names of what is new."""
+    """Write the text of a template with the names of what is new."""
     text = (files("pfbench.cli") / "templates" / f"{template}.txt").read_text("utf-8")
-    return _with_names(text, names)
+    with storing(str(path)), whole(path) as target:
+        target.write(_with_names(text, names).encode())
 
 
 def _with_names(text: str, names: Mapping[str, str]) -> str:
     return re.sub("|".join(names), lambda found: names[found[0]], text)
 
 
-def _check_free(module: str, *paths: Path) -> None:
-    """Refuse a name that Python has for something else, and files that are there."""
+def _check_free(*paths: Path) -> None:
+    """Refuse to overwrite what is there."""
     for path in paths:
         if path.exists() or path.is_symlink():
             raise InputError(f"{path} is there, and is not overwritten: take another NAME.")
-    there = module in sys.stdlib_module_names or keyword.iskeyword(module)
-    if there or module in sys.modules or find_spec(module) is not None:
-        raise InputError(f"{module} is a module or a word of Python already: take another NAME.")

@@ -247,10 +247,14 @@ def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) 
     most = max(sizes) * engine.slots if sizes else None
     seconds = total / engine.slots if tried or not lacking else None
     counts = Counter(origins[plan] for plan in plans)
+    kinds = (
+        plural(len({plan.problem for plan in plans}), "problem"),
+        plural(len({plan.algorithm for plan in plans}), "algorithm"),
+    )
     facts = [
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
-        Fact("planned", len(plans), "runs", _kinds(plans)),
+        Fact("planned", len(plans), "runs", f"{len(plans):,}: {', '.join(kinds)}"),
         *(Fact(name, counts[name]) for name in _ORIGINS),
         Fact("", None, "of these", _told(counts, _EXPECTED)),
         Fact(
@@ -286,13 +290,6 @@ _EXPECTED = {
     "cut": "will be cut from longer stored ones",
     "made": "will be made",
 }
-
-
-def _kinds(plans: "Sequence[PlannedRun]") -> str:
-    """Return how many runs, problems and algorithms there are."""
-    problems, algorithms = ({plan.problem for plan in plans}, {plan.algorithm for plan in plans})
-    counts = f"{plural(len(problems), 'problem')}, {plural(len(algorithms), 'algorithm')}"
-    return f"{len(plans):,}: {counts}"
 
 
 def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:

@@ -12,9 +12,7 @@ from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_one
-from pfbench.cli.harder import as_json as as_json_of
-from pfbench.cli.harder import in_words as told_of
-from pfbench.cli.harder import tried_on_harder
+from pfbench.cli.harder import harder_as_json, harder_in_words, tried_on_harder
 from pfbench.cli.known import soon_verified
 from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
@@ -264,7 +262,7 @@ def _tell(
     work.write(
         done.as_json()
         | {"findings": [one.as_json() for one in found], "units": [one.as_json() for one in units]}
-        | as_json_of(tried)
+        | harder_as_json(tried)
     )
     if work.table is not None:
         titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
@@ -274,7 +272,7 @@ def _tell(
         title = "comparisons whose winner depends on the criterion"
         show(
             _verdicts(done),
-            told_of(tried, done.rows),
+            harder_in_words(tried, done.rows),
             heading("findings", _found(found)) if found else None,
             heading(title, _scales()) if rates else None,
             Text(in_words(done.summary)),

@@ -1,6 +1,6 @@
 """What ``pfbench verify`` puts to the test, and where: what all its jobs are handed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +12,6 @@ from pfbench.cli import options, printing
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pfbench.runs.engines.engine import Engine
     from pfbench.verification.session import Session
 
@@ -38,7 +36,7 @@ class Work:
         return self.target == printing.STANDARD_OUTPUT
 
     @contextmanager
-    def steps(self, title: str, total: int | None) -> "Iterator[Steps]":
+    def steps(self, title: str, total: int | None) -> Iterator[Steps]:
         """Show the progress of so many checks, and tell how many of them were made now."""
         with Steps(title, total, "checks", quiet=self.quiet) as steps:
             try:
@@ -81,7 +79,7 @@ def begun(
     scheduler: str | None,
     table: Path | None,
     target: Path | None,
-) -> "Iterator[Work]":
+) -> Iterator[Work]:
     """Give the work to a job, where all can be written that it writes; its engine ends with it.
 
     An error of the store after something was made is told in one sentence.

@@ -78,24 +78,19 @@ class Checked:
         """Take in a sentence on what is not as it should be, if there is one."""
         self.off += [text] if text else []
 
-    def law(self, what: str, there: Sequence[float], here: Sequence[float]) -> None:
-        """Compare what old runs and those of new seeds have; equal numbers tell nothing."""
-        old, new = np.array(there), np.array(here)
-        both = np.concatenate([old, new])
-        if np.isnan(both).any() or (both == both[0]).all():
-            return
-        p = rank_test(old, new)
-        text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
-        self.laws.append((f"{what} has another law now ({text})", p))
-
     def fresh(
         self, name: str, there: Sequence[Mapping[str, float]], here: Sequence[Mapping[str, float]]
     ) -> None:
         """Compare runs of new seeds with the old ones, of each the numbers by the same names."""
         self.new += len(here)
         for kind in there[0]:
-            old, new = ([one[kind] for one in runs] for runs in (there, here))
-            self.law(f"{kind} of {name}", old, new)
+            old, new = (np.array([one[kind] for one in runs]) for runs in (there, here))
+            both = np.concatenate([old, new])
+            if np.isnan(both).any() or (both == both[0]).all():
+                continue  # equal numbers tell nothing
+            p = rank_test(old, new)
+            text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
+            self.laws.append((f"{kind} of {name} has another law now ({text})", p))
 
     def compare(self) -> None:
         """Note which laws are others than the old ones, at `LEVEL` all together."""

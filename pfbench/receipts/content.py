@@ -17,7 +17,7 @@ from pfbench.runs.pack import code_of, sealed
 from pfbench.runs.reads import declared
 from pfbench.runs.storage.archive import Form
 from pfbench.runs.storage.kinds import KINDS
-from pfbench.runs.storage.schema import list_of, table, table_of, text, whole
+from pfbench.runs.storage.schema import integer, list_of, table, table_of, text
 from pfbench.verification.claim import Claim
 from pfbench.verification.homogeneous import of_claim
 from pfbench.verification.own import parted, stated
@@ -42,7 +42,7 @@ RECEIPT = Form(
     },
     {
         "theorem": text,
-        "seed": whole,
+        "seed": integer,
         "effort": text,
         "environment": table_of(text),
         "claims": list_of(table),

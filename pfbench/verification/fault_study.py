@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 from pfbench.verification.claim import Claim
@@ -158,8 +157,7 @@ def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | Non
     early, late = ([one for one in faults if one.late == is_late] for is_late in (False, True))
     found = dict(zip(early, session.compare(early), strict=True))
     if at_size:
-        places = [at_size(one) for one in late]
-        found |= zip(late, session.compare_at_size(late, places), strict=True)
+        found |= zip(late, session.compare(late, at_size), strict=True)
     return [found.get(one, "") for one in faults]
 
 
@@ -193,9 +191,13 @@ def _goes_on(verdicts: Sequence[Verdict]) -> bool:
 
 def of_methods(studied: Sequence[Studied]) -> Mapping[str, list[Studied]]:
     """Return the studied faults of each method, in their order."""
+    return _grouped(studied, lambda fault: fault.method)
+
+
+def _grouped(studied: Sequence[Studied], by: Callable[[Fault], str]) -> dict[str, list[Studied]]:
     found: dict[str, list[Studied]] = {}
     for one in studied:
-        found.setdefault(one.fault.method, []).append(one)
+        found.setdefault(by(one.fault), []).append(one)
     return found
 
 
@@ -241,11 +243,8 @@ def _shares(what: str, of_names: Mapping[str, Sequence[Studied]]) -> list[str]:
 
 
 def _by_operator(studied: Sequence[Studied]) -> list[str]:
-    def operator(one: Studied) -> str:
-        return one.fault.operator
-
-    ordered = sorted(studied, key=operator)
-    return _shares("operator", {name: list(of) for name, of in groupby(ordered, key=operator)})
+    found = _grouped(studied, lambda fault: fault.operator)
+    return _shares("operator", dict(sorted(found.items())))
 
 
 def _by_claim(studied: Sequence[Studied]) -> list[str]:

@@ -174,24 +174,17 @@ class Session:
         subjects = [(claim, Subject(fault)) for claim, fault in asked]
         return self._outcomes([self._claim(claim, one, one.label) for claim, one in subjects])
 
-    def compare(self, faults: Sequence[Fault]) -> list[str]:
-        """Return why each fault changes nothing, or ""; errors are those of `verify`."""
-        return self._outcomes([self._equivalence(one) for one in faults])
-
-    def compare_at_size(
-        self, faults: Sequence[Fault], places: Sequence[tuple[Claim, Sequence[Setting]]]
+    def compare(
+        self,
+        faults: Sequence[Fault],
+        at: Callable[[Fault], tuple[Claim, Sequence[Setting]] | None] = lambda fault: None,
     ) -> list[str]:
-        """Return "at size" for each fault that changes nothing on runs of that size, else "".
+        """Return why each fault changes nothing, or ""; errors are those of `verify`.
 
-        Parameters
-        ----------
-        faults
-            The faults.
-        places
-            For each the claim about its method, and the settings of the runs.
+        `at` says of each the claim about its method and the settings of runs at the size of use, on
+        which they are compared; on small problems if not given.
         """
-        pairs = zip(faults, places, strict=True)
-        return self._outcomes([self._equivalence(fault, place) for fault, place in pairs])
+        return self._outcomes([self._equivalence(one, at(one)) for one in faults])
 
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
@@ -263,7 +256,7 @@ class Session:
         )
 
     def _equivalence(
-        self, fault: Fault, place: tuple[Claim, Sequence[Setting]] | None = None
+        self, fault: Fault, place: tuple[Claim, Sequence[Setting]] | None
     ) -> _Asked[str]:
         task = Task(_stored_equivalence, (fault, place), COMPARISON_LIMIT)
         said = [fault, equivalent] if place is None else [fault, same_at_size, *place]

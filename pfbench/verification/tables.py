@@ -68,16 +68,16 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
         for row in done.rows:
             counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
     violated = sum(verdicts["violated"] for verdicts in counts.values())
+    order = ("tight", "holds", "disputed", "inconclusive", "failed", "violated")
     lines = [
         "# Verdicts, repeated",
         "",
         f"Made by `{command}`: {len(made)} verifications with seeds {seeds[0]} to {seeds[-1]}. "
         f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
         "",
-        "| claim | tight | holds | disputed | inconclusive | failed | violated |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        f"| claim | {' | '.join(order)} |",
+        f"| --- |{' --- |' * len(order)}",
     ]
-    order = ("tight", "holds", "disputed", "inconclusive", "failed", "violated")
     for name, verdicts in counts.items():
         cells = " | ".join(str(verdicts[word] or "") for word in order)
         lines.append(f"| {name} | {cells} |")

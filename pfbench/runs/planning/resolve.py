@@ -7,7 +7,6 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
-from pfbench.algorithms.base import parameters_of
 from pfbench.base.checks import real
 from pfbench.base.errors import Noting, Refused
 from pfbench.base.protocols import Measure, Problem
@@ -72,11 +71,6 @@ class Resolved:
         if self.fit is None:
             raise Refused(self.refusal)
         return self.fit
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The algorithm's parameters, as text where JSON has no form for one."""
-        return {} if self.fit is None else plain(parameters_of(self.fit.algorithm))
 
 
 def resolve(plan: PlannedRun) -> Resolved:

@@ -27,8 +27,7 @@ from pfbench.runs.storage.content import decoded
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.opening import check_size, open_file
-from pfbench.runs.storage.schema import Type, count, list_of, table, table_of, text
-from pfbench.runs.storage.schema import whole as integer
+from pfbench.runs.storage.schema import Type, count, integer, list_of, table, table_of, text
 
 SCHEMA = 1
 """Version of a manifest; archives of another version are not read."""

@@ -26,6 +26,9 @@ from pfbench.base.user_code import is_ours
 from pfbench.kernels.compiled import threads
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
+_LIBRARY_FOLDERS = frozenset(
+    map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+)
 
 
 def environment() -> dict[str, str]:
@@ -175,13 +178,7 @@ def _is_installed(package: str) -> bool:
 
 def _is_library(path: str) -> bool:
     """Return whether a file belongs to Python or to an installed library, whose versions count."""
-    return any(Path(path).is_relative_to(folder) for folder in _library_folders())
-
-
-@cache
-def _library_folders() -> frozenset[str]:
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    return frozenset(map(sysconfig.get_path, kinds))
+    return any(Path(path).is_relative_to(folder) for folder in _LIBRARY_FOLDERS)
 
 
 def _source(name: str) -> str | None:

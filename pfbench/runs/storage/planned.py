@@ -78,7 +78,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
             _limits(plan, there.fit and there.fit.algorithm),
             source_note(modules, source),
             math.prod(there.on.problem.shape),
-            there.parameters,
+            plain(parameters_of(there.fit.algorithm)) if there.fit else {},
             there.fit.schedule if there.fit else "explicit",
             _promised(there),
         )
@@ -138,11 +138,8 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
 def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict[str, Any]:
     """Return as JSON which run is asked for.
 
-    Parameters
-    ----------
-    limited
-        False: whatever ends it from outside, and whatever its `iterations` are, where these are a
-        limit like a budget.
+    If not `limited`, whatever ends it from outside, and whatever its `iterations` are, where these
+    are a limit like a budget.
     """
     problem = there.on.problem
     return {

@@ -30,19 +30,19 @@ def flag(value: Any) -> bool:
     return isinstance(value, bool)
 
 
-def whole(value: Any) -> bool:
+def integer(value: Any) -> bool:
     """Return whether a value is an integer of 64 bits."""
     return isinstance(value, int) and not isinstance(value, bool) and value in _INT64
 
 
 def count(value: Any) -> bool:
     """Return whether a value is a number of things."""
-    return whole(value) and value >= 0
+    return integer(value) and value >= 0
 
 
 def number(value: Any) -> bool:
     """Return whether a value is a number; NaN and infinity are, too."""
-    return isinstance(value, float) or whole(value)
+    return isinstance(value, float) or integer(value)
 
 
 def table(value: Any) -> bool:
@@ -97,7 +97,7 @@ RUN: Mapping[str, Type] = MappingProxyType(
         "algorithm": text,
         "parameters": table,
         "schedule": text,
-        "seed": whole,
+        "seed": integer,
         "status": one_of(tuple(STATUSES)),
         "stop_reason": text,
         "iterations": count,
@@ -133,7 +133,7 @@ _LISTED: Mapping[str, Type] = {
     "problem": optional(text),
     "algorithm": optional(text),
     "claim": optional(text),
-    "seed": optional(whole),
+    "seed": optional(integer),
     "status": optional(text),
     "stop_reason": optional(text),
     "iterations": optional(count),
@@ -170,7 +170,7 @@ _CERTIFICATE: Mapping[str, Type] = {
     "certified": flag,
     "certified_for": optional(text),
     "findings": list_of(text),
-    "fixed_seed": optional(whole),
+    "fixed_seed": optional(integer),
 }
 
 ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(

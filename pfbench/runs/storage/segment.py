@@ -10,7 +10,7 @@ Runs lie by algorithm, problem and seed, some hundreds to a group of rows; those
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -34,8 +34,7 @@ from pfbench.runs.storage.content import (
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import SCHEMA, Row
 from pfbench.runs.storage.kinds import KEY
-from pfbench.runs.storage.schema import Type, count, list_of, record_of, table, text
-from pfbench.runs.storage.schema import whole as integer
+from pfbench.runs.storage.schema import Type, count, integer, list_of, record_of, table, text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,8 +125,7 @@ class Segment:
             If the whole file cannot be read.
         """
         found, lost = [], []
-        with ExitStack() as stack:
-            file = self._opened(stack, RUNS)
+        with self._opened(RUNS) as file:
             for k in range(len(self._about["groups"])):
                 try:
                     found.append((k, _checked(_group(file, k, LISTED))))
@@ -137,8 +135,7 @@ class Segment:
 
     def keys_by_group(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the keys of each group of runs that can be read; see `listed`."""
-        with ExitStack() as stack:
-            file = self._opened(stack, RUNS)
+        with self._opened(RUNS) as file:
             for k in range(len(self._about["groups"])):
                 with suppress(Damaged):
                     keys = texts_of(_group(file, k, ("key",))["key"])
@@ -180,41 +177,43 @@ class Segment:
                 yield name, damage
 
     def _decoded(self, group: int) -> "_Decoded":
-        with ExitStack() as stack:
-            heads = _group(self._opened(stack, RUNS), group, _INSIDE)
+        with self._opened(RUNS) as file:
+            heads = _group(file, group, _INSIDE)
         number, part = self._about["groups"][group]
-        names = self._about["traces"][number]
-        with ExitStack() as stack:
-            trace = _group(self._opened(stack, TRACE.format(number)), part, names)
+        with self._opened(TRACE.format(number)) as file:
+            trace = _group(file, part, self._about["traces"][number])
         with damaged("incomplete"):
             return _Decoded(heads, trace)
 
-    def _opened(self, stack: ExitStack, name: str) -> "pq.ParquetFile":
-        """Return a file of which the metadata have the right hash."""
+    @contextmanager
+    def _opened(self, name: str) -> "Iterator[pq.ParquetFile]":
+        """Open a file of which the metadata have the right hash."""
         import pyarrow.parquet as pq
 
         said = self._about["files"][name]
         try:
-            file = stack.enter_context(opening.open_file(self.folder / name))
+            file = opening.open_file(self.folder / name)
         except FileNotFoundError as error:
             if not self.folder.exists():
                 raise
             raise Damaged("incomplete", f"its file {name} is missing") from error
-        if opening.check_size(file, _MOST_FILE) != said["bytes"]:
-            raise Damaged("truncated", f"{name} has not {said['bytes']:,} bytes")
-        check_marks(file)
-        if metadata_digest(file) != said["metadata"]:
-            raise Damaged("wrong content", f"the metadata of {name} do not match their hash")
-        file.seek(0)
-        with damaged("unreadable"):
-            return pq.ParquetFile(
-                file,
-                page_checksum_verification=True,
-                # Of a text that is there a thousand times, one is unpacked.
-                read_dictionary=[*_TEXTS] if name == RUNS else None,
-                thrift_string_size_limit=2 * MOST_TEXT,
-                thrift_container_size_limit=MOST_RUNS,
-            )
+        with file:
+            if opening.check_size(file, _MOST_FILE) != said["bytes"]:
+                raise Damaged("truncated", f"{name} has not {said['bytes']:,} bytes")
+            check_marks(file)
+            if metadata_digest(file) != said["metadata"]:
+                raise Damaged("wrong content", f"the metadata of {name} do not match their hash")
+            file.seek(0)
+            with damaged("unreadable"):
+                opened = pq.ParquetFile(
+                    file,
+                    page_checksum_verification=True,
+                    # Of a text that is there a thousand times, one is unpacked.
+                    read_dictionary=[*_TEXTS] if name == RUNS else None,
+                    thrift_string_size_limit=2 * MOST_TEXT,
+                    thrift_container_size_limit=MOST_RUNS,
+                )
+            yield opened
 
 
 class _Decoded:

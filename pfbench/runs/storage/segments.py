@@ -80,7 +80,9 @@ class Segments:
         tables, lost = [], []
         for name, segment in reversed(self._opened.items()):
             try:
-                parts, damages = _listed(segment)
+                if isinstance(segment, Damaged):
+                    raise segment
+                parts, damages = segment.listed()
             except FileNotFoundError:
                 self._forget(name)
                 return self.rows(loose)
@@ -123,7 +125,7 @@ class Segments:
             return
         places = self._known()
         try:
-            parts, _ = _listed(segment)
+            parts, _ = segment.listed()
         except (Damaged, FileNotFoundError):  # `damage` tells it, or it is gone
             return
         for group, table in parts:
@@ -193,12 +195,6 @@ class Segments:
     def _forget(self, name: str) -> None:
         self._opened = {other: one for other, one in self._opened.items() if other != name}
         self._places = None
-
-
-def _listed(segment: Segment | Damaged) -> "tuple[list[tuple[int, pa.Table]], list[Damaged]]":
-    if isinstance(segment, Damaged):
-        raise segment
-    return segment.listed()
 
 
 def _differ(row: Row, other: Row) -> bool:

@@ -217,11 +217,8 @@ def _settings(right: Any) -> tuple[Mapping[str, Any], ...]:
     known = inspect.signature(right).parameters
     needed = {n for n, p in known.items() if p.default is p.empty} | (_ALWAYS & set(known))
     usual = {name: value for name, value in SHORT.items() if name in needed}
-    found = [usual]
-    for change in _VARIED:
-        if set(change) <= set(known) and _can_be_made(right, {**usual, **change}):
-            found.append({**usual, **change})
-    return tuple(found)
+    others = [{**usual, **change} for change in _VARIED if set(change) <= set(known)]
+    return (usual, *(one for one in others if _can_be_made(right, one)))
 
 
 def _can_be_made(kind: Any, wanted: Mapping[str, Any]) -> bool:

@@ -54,23 +54,20 @@ def _reached(
     kind: type, modules: Collection[str], roots: frozenset[str]
 ) -> frozenset[tuple[str, str]]:
     """Return module and name of all that is reached from some methods of a class."""
-    classes, names = [kind], set(roots) | _ALWAYS
+    classes, names = {kind}, set(roots) | _ALWAYS
     functions: dict[tuple[str, str], Any] = {}
     seen = -1
     while seen != (seen := len(classes) + len(names) + len(functions)):
-        for one in list(classes):
-            for found in _attributes(one, names):
-                if inspect.isclass(found) and found.__module__ in modules:
-                    classes += [found] if found not in classes else []
-                elif inspect.isfunction(found) and found.__module__ in modules:
-                    functions[found.__module__, found.__qualname__] = found
-        for function in list(functions.values()):
-            names |= _names(function)
-            for found in _globals(function, modules):
-                if inspect.isclass(found):
-                    classes += [found] if found not in classes else []
+        names = names.union(*map(_names, functions.values()))
+        found = [value for one in classes for value in _attributes(one, names)]
+        found += [value for one in functions.values() for value in _globals(one)]
+        for value in found:
+            is_class = inspect.isclass(value)
+            if (is_class or inspect.isfunction(value)) and value.__module__ in modules:
+                if is_class:
+                    classes.add(value)
                 else:
-                    functions[found.__module__, found.__qualname__] = found
+                    functions[value.__module__, value.__qualname__] = value
     return frozenset(functions) | (_declaring(kind, modules) if "output" in roots else frozenset())
 
 
@@ -119,19 +116,16 @@ def _calls_super(function: Any) -> bool:
     )
 
 
-def _globals(function: Any, modules: Collection[str]) -> Iterator[Any]:
-    """Yield the functions and classes of a program that a function names."""
+def _globals(function: Any) -> Iterator[Any]:
+    """Yield what a function names of its module, and of other modules that it names."""
     node, known = _node(function), function.__globals__
     for one in ast.walk(node) if node else ():
-        value = None
         if isinstance(one, ast.Name):
-            value = known.get(one.id)
+            yield known.get(one.id)
         elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
             home = known.get(one.value.id)
-            value = getattr(home, one.attr, None) if inspect.ismodule(home) else None
-        is_part = inspect.isclass(value) or inspect.isfunction(value)
-        if is_part and value.__module__ in modules:
-            yield value
+            if inspect.ismodule(home):
+                yield getattr(home, one.attr, None)
 
 
 @lru_cache(maxsize=64)

@@ -140,7 +140,8 @@ def worst_case(
         "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
     )
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
-        raise InputError(f"{measure} is not defined where {_why(constrained)}.")
+        where = "a set: take fw_gap" if constrained else "no set: take gradient_mapping_sq"
+        raise InputError(f"{measure} is not defined where it has {where}.")
     if measure == "suboptimality" and not within.convex:
         raise InputError("suboptimality has no worst case but of convex functions: say convex.")
     recording = recorded(method, within.n, steps)
@@ -152,10 +153,6 @@ def worst_case(
     function, proof = (None, None) if np.isnan(value) else (program.function(), program.proof())
     made = max(len(run) for _, run in recording.runs) - 1
     return Worst(value, measure, over, made, within, constrained, function, proof)
-
-
-def _why(constrained: bool) -> str:
-    return "it has a set: take fw_gap" if constrained else "it has no set: take gradient_mapping_sq"
 
 
 class _Program:

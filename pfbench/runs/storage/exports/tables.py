@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache
 from io import StringIO
+from itertools import chain, repeat
 from operator import add
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
@@ -20,9 +23,6 @@ from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.exports.curves import View
 from pfbench.runs.storage.exports.naming import naming_of
 from pfbench.runs.storage.exports.selected import Selected
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RUN_COLUMNS = (
     "key",
@@ -239,16 +239,20 @@ def _write_parquet(path: Path, spool: _Spool) -> None:
     at = spool.names.index(_benchopt("iteration"))
     with pq.ParquetWriter(path, schema) as writer:
         for runs in _together(spool, at):
-            tables = [_lines(run, len(run[at]), schema) for run in runs]
-            writer.write_table(pa.concat_tables(tables).combine_chunks())
+            lengths = [len(run[at]) for run in runs]
+            of = np.repeat(np.arange(len(runs)), lengths)
+            columns = []
+            for kind, cells in zip(schema.types, zip(*runs, strict=True), strict=True):
+                if any(isinstance(cell, tuple) for cell in cells):
+                    filled = map(_filled, cells, lengths)
+                    columns.append(pa.array([*chain.from_iterable(filled)], kind))
+                else:
+                    columns.append(pa.array(cells, kind).take(of))
+            writer.write_table(pa.table(columns, schema=schema))
 
 
-def _lines(run: Sequence[Any], length: int, schema: "pa.Schema") -> "pa.Table":
-    """Return the lines of a run, in each of which stands what is no trace."""
-    import pyarrow as pa
-
-    columns = (cell if isinstance(cell, tuple) else [cell] * length for cell in run)
-    return pa.table([*map(pa.array, columns, schema.types)], schema=schema)
+def _filled(cells: tuple[float, ...] | None, length: int) -> Iterable[float | None]:
+    return repeat(None, length) if cells is None else cells
 
 
 def _together(spool: _Spool, at: int) -> Iterator[list[list[Any]]]:
