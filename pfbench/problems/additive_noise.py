@@ -17,7 +17,7 @@ from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, HessianOf, digest_of, drawn
+from pfbench.problems.base import ConstantHessians, digest_of, drawn
 from pfbench.problems.normed import largest_square
 from pfbench.sets.body import Body
 from pfbench.sets.norms import NormBall
@@ -48,7 +48,7 @@ def noise_of(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AdditiveNoise(FiniteSum):
+class AdditiveNoise(ConstantHessians):
     """A convex quadratic f with the components f + <s_i, x>.
 
     Parameters
@@ -111,18 +111,11 @@ class AdditiveNoise(FiniteSum):
         indices, weights = drawn(sample, self.n)
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y): the Hessian times x - y."""
-        return self._bent(sample, x - y)
-
-    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
+        """Return the Hessian times u: all components have the same."""
         if sample is not None:
             drawn(sample, self.n)
         return self.bend(u)
-
-    def hessian(self, s: Floats) -> HessianOf:
-        """Return all component Hessians, which are equal."""
-        return HessianOf(self._bent)
 
     @property
     def best_known(self) -> tuple[float, str] | None:

@@ -331,6 +331,22 @@ class HessianOf:
         return self._applied(sample, x - y)
 
 
+class ConstantHessians(FiniteSum):
+    """A finite sum of quadratics: each f_i has the same Hessian at every point."""
+
+    @abstractmethod
+    def times_hessians(self, sample: Indices | None, u: Any) -> Gradient:
+        """Return the mean of the component Hessians of a sample, None for all, times u."""
+
+    def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, as at one point."""
+        return self.times_hessians(sample, x - y)
+
+    def hessian(self, s: Any) -> HessianOf:
+        """Return all component Hessians, the same at every point; nothing is stored."""
+        return HessianOf(self.times_hessians)
+
+
 class Opened:
     """The oracles of one run: those of the problem, and a linear minimisation with a state.
 

@@ -22,7 +22,7 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
-from pfbench.problems.base import HessianOf, digest_of
+from pfbench.problems.base import ConstantHessians, digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
@@ -42,7 +42,7 @@ class Minimiser(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixRegression(OverMatrices):
+class MatrixRegression(ConstantHessians, OverMatrices):
     """The problem on given data. Points and gradients are arrays of shape (M, N).
 
     Parameters
@@ -132,22 +132,11 @@ class MatrixRegression(OverMatrices):
         g = self.data.normal(indices, weights, self.data.y[indices], x)
         return g - self.sensing_variance * x
 
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (M, N).
-
-        The gradients are affine: one pass over the rows with x - y does for both points.
-        """
-        return self._bent(sample, x - y)
-
-    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
         indices, weights = weighted(self.data.all if sample is None else sample)
         g = self.data.normal(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
-
-    def hessian(self, s: Floats) -> HessianOf:
-        """Return all component Hessians, the same at every point; nothing is stored."""
-        return HessianOf(self._bent)
 
     def table(self, x: Floats) -> "RegressionTable":
         """Return a table with every component gradient at x."""

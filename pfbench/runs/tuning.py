@@ -13,6 +13,7 @@ Where a choice lies at an end of its grid, the grid goes on beyond it by one val
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import median_high
 from typing import Any
 
 from pfbench.runs.execute import Outcome
@@ -84,6 +85,5 @@ def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
         )
         hits.append(sum(to_it is not None for to_it in calls))
         expected.append(spent / hits[-1] if hits[-1] else math.inf)
-        lasts = sorted(run.last(target.measure) for run in runs)
-        last.append(lasts[len(lasts) // 2])
+        last.append(median_high(run.last(target.measure) for run in runs))
     return Trial(values, tuple(hits), tuple(expected), tuple(last), sum(whole))

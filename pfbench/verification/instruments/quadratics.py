@@ -16,12 +16,12 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import FiniteSum, HessianOf
+from pfbench.problems.base import ConstantHessians
 from pfbench.sets import L1Ball, L2Ball, Simplex
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic(FiniteSum):
+class Quadratic(ConstantHessians):
     """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
 
     f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
@@ -132,21 +132,13 @@ class Quadratic(FiniteSum):
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         return self.slope + self.difference(sample, x, self.minimiser)
 
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
-        return self._bent(sample, x - y)
-
-    def _bent(self, sample: Indices | None, u: Floats) -> Floats:
+    def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
         if sample is None:
             return np.asarray(self.curvature @ u)
         indices, weights = weighted(sample)
         rows = self.rows[indices]
         return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)
-
-    def hessian(self, s: Floats) -> HessianOf:
-        """Return all component Hessians, the same at every point."""
-        return HessianOf(self._bent)
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
