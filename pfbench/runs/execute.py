@@ -19,7 +19,7 @@ from typing import Any
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
 from pfbench.runs.engines.making import make, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.run import NOTHING
+from pfbench.runs.loop.run import SAYS_NOTHING
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
@@ -114,7 +114,7 @@ def sweep(
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
         entry = None if key in missing else store.get(key)
-        if entry is None or entry.run.status in NOTHING:
+        if entry is None or entry.run.status in SAYS_NOTHING:
             missing.setdefault(key, []).append(plan)
         else:
             yield Outcome(plan, entry)
@@ -184,7 +184,7 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
 
     def origin(plan: PlannedRun) -> str:
         there = store.get(keys[plan].key)
-        if there is not None and there.run.status not in NOTHING:
+        if there is not None and there.run.status not in SAYS_NOTHING:
             return "stored"
         known = lengths.contained(plan, keys[plan])
         return "made" if known is None else known[1]

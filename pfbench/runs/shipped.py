@@ -23,7 +23,7 @@ from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.content import MOST_COLUMNS, Entry, about_run, decoded, run_of
+from pfbench.runs.storage.content import MOST_COLUMNS, Entry, decoded, kept_of, run_from
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.opening import open_file
 from pfbench.runs.storage.schema import check_content, count, list_of, number, table, text
@@ -107,7 +107,7 @@ def ship(path: Path, outcomes: Sequence[tuple[Outcome, Sequence[Stop], int]], *,
             {
                 "key": entry.key,
                 "environment": environments.index(environment),
-                "run": about_run(short),
+                "run": kept_of(short),
                 "notes": notes | {"plan": outcome.plan.as_json()},
                 "columns": list(short.columns),
                 "rows": short.rows,
@@ -175,7 +175,7 @@ def _run(one: Mapping[str, Any]) -> Run:
     if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit(cells):
         raise Damaged("incomplete", "a row of a trace")
     read = [tuple(nan if cell is None else cell for cell in row) for row in rows]
-    return run_of(one["run"], columns, read)
+    return run_from(one["run"], columns, read)
 
 
 def _fit(cells: Iterable[Any]) -> bool:

@@ -33,7 +33,7 @@ HOLDS = frozenset({"finished", "target", "budget", "timeout"})
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 
-NOTHING = frozenset({"killed"})
+SAYS_NOTHING = frozenset({"killed"})
 """Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 

@@ -182,7 +182,7 @@ def entry_of(
     if digest is not None and digest != digest_of(text, columns):
         raise Damaged("wrong content", DAMAGES["wrong content"])
     with damaged("incomplete"):
-        run = run_of(header["run"], [*columns], rows_of([*columns.values()]))
+        run = run_from(header["run"], [*columns], rows_of([*columns.values()]))
         return Entry(key, run, header["environment"], header.get("notes", {})), header
 
 
@@ -277,10 +277,10 @@ def _check_header(header: Any, kind: str, key: str) -> None:
         raise Damaged("wrong key", f"it says {header.get('key')!r}")
 
 
-def run_of(
+def run_from(
     about: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> Run:
-    """Return a run of its trace and what `about_run` kept beside."""
+    """Return a run of its trace and what `kept_of` kept beside."""
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
     return Run(**{**about, **known}, columns=tuple(columns), rows=rows)
 
@@ -329,14 +329,14 @@ def metadata_of(
     return {
         "schema": SCHEMA,
         "key": key,
-        "run": about_run(run) | {"stop_reason": run.stop_reason[:LONGEST_REASON]},
+        "run": kept_of(run) | {"stop_reason": run.stop_reason[:LONGEST_REASON]},
         "environment": dict(environment),
         "notes": dict(notes),
     }
 
 
-def about_run(run: Run) -> dict[str, Any]:
-    """Return what is kept of a run beside its trace, from which `run_of` makes it again."""
+def kept_of(run: Run) -> dict[str, Any]:
+    """Return what is kept of a run beside its trace, from which `run_from` makes it again."""
     about = run.as_json() | {"own_output": run.own_output}
     del about["schema"]
     return about

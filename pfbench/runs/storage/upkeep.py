@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.base.selectors import by_module
 from pfbench.base.user_code import is_ours
-from pfbench.runs.loop.run import NOTHING, Run
+from pfbench.runs.loop.run import SAYS_NOTHING, Run
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.files import files_in, is_young
@@ -342,7 +342,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 
 
 def _killed(content: Any) -> bool:
-    return isinstance(content, Entry) and content.run.status in NOTHING
+    return isinstance(content, Entry) and content.run.status in SAYS_NOTHING
 
 
 def difference(kind: str, ours: Any, theirs: Any) -> str | None:
