@@ -302,10 +302,19 @@ def damaged(what: str) -> Iterator[None]:
 
 
 def trace_of(run: Run) -> Columns:
-    """Return the columns of a run's trace."""
+    """Return the columns of a run's trace.
+
+    Raises
+    ------
+    TypeError
+        If a count is not a whole number.
+    """
     columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-    named = zip(run.columns, columns, strict=True)
-    return {name: np.asarray(column, dtype_of(name)) for name, column in named}
+    kinds = {name: dtype_of(name) for name in run.columns}
+    return {
+        name: np.asarray(column, None if column else kind).astype(kind, casting="same_kind")
+        for (name, kind), column in zip(kinds.items(), columns, strict=True)
+    }
 
 
 def packed(text: bytes, columns: Columns) -> bytes:

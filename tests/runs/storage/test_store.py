@@ -53,6 +53,14 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
 counts = st.integers(0, 2**53)
 
 
+def test_half_a_call_is_not_stored(store):
+    run = made_run(0)
+    (first, *rest) = run.rows
+    with pytest.raises(TypeError, match="float64"):
+        store.put(KEY, replace(run, rows=[(first[0] + 0.5, *first[1:]), *rest]), ENVIRONMENT)
+    assert not list(store.rows())
+
+
 @given(
     rows=st.lists(st.tuples(*[counts] * 8, numbers, numbers, numbers), max_size=6),
     final=st.dictionaries(st.sampled_from(["objective", "fw_gap"]), st.none() | numbers),
