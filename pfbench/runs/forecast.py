@@ -28,8 +28,8 @@ SHORT = (0.1, 1.0)
 SETTINGS = 5
 """So many settings of a sweep are tried at most."""
 
-_LIMIT = 60.0
-"""Seconds after which such a trial is given up."""
+_LIMIT = 10.0
+"""Seconds after which such a trial is given up: nothing else is begun until then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +71,21 @@ def forecast(
 def seconds_of(plans: Sequence[PlannedRun], engine: Engine) -> float | None:
     """Return how long runs will take about, from the first iterations of a few; None if unknown.
 
-    Their measures are part of it; a target that ends a run is not, unless the trial reaches it.
-    Somebody's own code is tried where its runs are made, all else here.
+    So it is, too, where one of these does not come to its second iteration in time. Their measures
+    are part of it; a target that ends a run is not, unless the trial reaches it. Somebody's own
+    code is tried where its runs are made, all else here.
     """
     settings = list({(plan.problem, plan.algorithm): plan for plan in reversed(plans)}.values())
     settings.sort(key=lambda plan: plan.problem)
     tried = settings[:: max(1, -(-len(settings) // SETTINGS))]
     place = engine if any(plan.own_selectors for plan in tried) else ThisProcess()
     tasks = [Task(wall_seconds, (plan,), _LIMIT) for plan in tried]
-    known = [result.value for result in place.do(tasks) if result.value is not None]
+    known = []
+    for result in place.do(tasks):
+        if result.status == "timeout":
+            return None
+        if result.value is not None:
+            known.append(result.value)
     return len(plans) * sum(known) / len(known) / engine.slots if known else None
 
 

@@ -310,7 +310,7 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     )
     tests = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
-        [*INTERRUPTIBLE, "run", "small.toml", "--jobs", "1"],
+        [*INTERRUPTIBLE, "run", "small.toml", "--jobs", "1", "--quiet"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

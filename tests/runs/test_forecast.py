@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pfbench.runs import forecast
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.execute import execute
 from pfbench.runs.forecast import SETTINGS, seconds_of
 from pfbench.runs.planning.plan import PlannedRun
@@ -58,6 +58,22 @@ def test_several_at_a_time_take_less(tried):
 def test_what_cannot_be_tried_tells_nothing(monkeypatch):
     monkeypatch.setattr(forecast, "wall_seconds", lambda plan: 1 / 0)
     assert seconds_of(plans([8]), ThisProcess()) is None
+
+
+def test_where_one_does_not_come_to_its_end_the_others_are_not_tried(monkeypatch):
+    monkeypatch.setattr(forecast, "_LIMIT", 1.0)
+    problems = [PLAN.problem.replace("columns=4", f"columns={d}") for d in (3, 4, 5, 6, 7)]
+    loops = [replace(PLAN, problem=one, algorithm="misbehaving:Loops") for one in problems]
+    asked = []
+
+    class One(LocalProcesses):
+        def do(self, tasks):
+            for result in super().do(tasks):
+                asked.append(result.status)
+                yield result
+
+    assert seconds_of(loops, One(1)) is None
+    assert asked == ["timeout"]
 
 
 def test_a_real_trial_is_of_the_right_size():
