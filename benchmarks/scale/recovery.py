@@ -7,6 +7,7 @@ the observed entries of the same problem, timed in turn with what it is compared
 import dataclasses
 import math
 import sys
+from contextlib import suppress
 from statistics import median
 from time import perf_counter, process_time
 
@@ -152,15 +153,21 @@ def clocks():
     return np.array([perf_counter(), process_time()])
 
 
+class Over(Exception):
+    """All iterations are made; what `solve` measures at the end is not wanted."""
+
+
 def watched(problem, algorithm, told, *, measures, every):
     """Run an algorithm as `solve` does; `told` gets the number of iterations after each."""
-    drive(
-        ready(problem, algorithm, measures),
-        Ledger(),
-        seed=0,
-        every=every,
-        watch=lambda at: told(at.iterations),
-    )
+    run = ready(problem, algorithm, measures)
+
+    def watch(at):
+        told(at.iterations)
+        if at.iterations == run.algorithm.iterations:
+            raise Over
+
+    with suppress(Over):
+        drive(run, Ledger(), seed=0, every=every, watch=watch)
 
 
 def in_turn(problem, algorithm, pair, **given):
