@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import read_only
 
 _EXACT = 2**53
-"""Up to this modulus a whole number is one of double precision."""
+"""Below this modulus a whole number is one of double precision."""
 
 
 class Rows(Sequence[tuple[Any, ...]]):
@@ -69,7 +69,8 @@ def rows_of(columns: Sequence[npt.NDArray[Any]]) -> Sequence[tuple[Any, ...]]:
     Where an integer is beyond the exact ones of double precision, they are a list.
     """
     whole = tuple(column.dtype.kind == "i" for column in columns)
-    integers = [column for column, is_whole in zip(columns, whole, strict=True) if is_whole]
-    if all(-_EXACT <= one.min(initial=0) <= one.max(initial=0) <= _EXACT for one in integers):
-        return Rows(np.stack([column.astype(float) for column in columns], axis=1), whole)
+    numbers = np.array(columns, dtype=np.float64)
+    largest = np.abs(numbers).max(axis=1, initial=0.0).tolist()
+    if all(one < _EXACT for one, is_whole in zip(largest, whole, strict=True) if is_whole):
+        return Rows(numbers.T.copy(), whole)
     return list(zip(*(column.tolist() for column in columns), strict=True))
