@@ -107,7 +107,8 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     )
     by_draw = [(what, *_rejected(logs)) for what, logs in tests]
     by_draw.append(("is no longer drawn", *_left_out(drawn, n)))
-    by_draw.extend(("comes with n - 1 less it", *one) for one in _mirrored(drawn, batch_of, n))
+    image = "comes with its image n - 1 - i more or less often than independent draws do"
+    by_draw.extend((image, *one) for one in _mirrored(drawn, batch_of, n))
     suspects = [
         Suspect(f"an index {what}", int(batch_of[place]))
         for what, place, _ in by_draw
