@@ -81,20 +81,20 @@ class Along:
         table: _Stored | None = None
         for t, (one, place, (now, filled)) in enumerate(zip(told, places, asked, strict=False)):
             formed, calls = place.formed, (*left, *now)
-            here = _asked_near(calls, formed.at)
+            here = _queries_of(calls, formed)
             again = _asked_again(here, formed)
-            here = [call for call in here if id(call) not in again]
+            here, used = [call for call in here if id(call) not in again], list[Asked]()
             elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
             self.deviation = max(self.deviation, elsewhere)
             if elsewhere > ROUNDING:
                 found = f"its estimate is formed at a point that is off by {elsewhere:.3g}"
             elif formed.bounded:
-                found = self._of_batch(t, one, formed, here)
+                found, used = self._of_batch(t, one, formed, here)
             elif formed.refresh > 0.0:
                 raise Untestable(UNTOLD)
             else:
                 table = table or self._table(formed)
-                found = self._of_table(t, one, formed, here, table, filled)
+                found, used = self._of_table(t, one, formed, here, table, filled), here
             found = found or self._step(one, place) or self._count(t, told)
             found = found or self._inner(t, one, place)
             if found:
@@ -103,7 +103,6 @@ class Along:
                 pick, self.points = place.pick
                 self.picks.append((t, pick))
             self._sfo = one.counts.sfo
-            used = _first_of(here, formed.batch) if formed.bounded else here
             done = again | set(map(id, used)) | _other_halves(calls, used, formed)
             left = tuple(call for call in now if id(call) not in done)
         return None
@@ -119,8 +118,10 @@ class Along:
 
     # --- estimates ------------------------------------------------------------------------------
 
-    def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
-        """Return what is wrong with an estimate from one batch."""
+    def _of_batch(
+        self, t: int, one: Told, formed: Formed, here: Sequence[Asked]
+    ) -> tuple[str, Sequence[Asked]]:
+        """Return what is wrong with an estimate from one batch, and the queries that it uses."""
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
         size, fell = formed.batch, False
         if formed.refresh > 0.0:
@@ -128,22 +129,30 @@ class Along:
             self.coins.append((t, fell))
         self._heads += fell
         if size is None or fell:
-            return self._compared(one, formed, [_in_full(self.problem, formed)])
-        batches = [drawn] if len(drawn) == size else []
-        batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
-        if not batches and _cancels(formed):
-            return self._compared(one, formed, [replace(formed, refresh=0.0).mean(self.problem)])
-        if not batches:
-            return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
+            used = here if size is None else _first_of(here, size)
+            return self._compared(one, formed, [_in_full(self.problem, formed)]), used
+        readings = [_first_of(here, size)]  # what is asked beyond may be the next batch
+        readings += [[call] for call in here if len(call.indices) == size]
+        readings = [used for used in readings if sum(len(call.indices) for call in used) == size]
+        if not readings and _cancels(formed):
+            still = [replace(formed, refresh=0.0).mean(self.problem)]
+            return self._compared(one, formed, still), ()
+        if not readings:
+            due = f"where its batch is due, not {size}"
+            return f"it asks {len(drawn)} component gradients {due}", ()
+        batches = [np.concatenate([call.indices for call in used]) for used in readings]
         again = [recomputed(self.problem, formed, batch) for batch in batches]
-        batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
+        # Where components or points are equal, several fit: the first that was asked is this one.
+        fits = [apart(one.estimate, g, self._scale(formed)) <= ROUNDING for g in again]
+        first = fits.index(True) if any(fits) else 0
+        batch, used = batches[first], readings[first]
         if formed.replace:
             if formed.chances is not None:
                 batch, self.evened = evened(batch, formed.chances, t), ", once its chance is evened"
             self._drew(t, batch)
         elif len(np.unique(batch)) < size:
-            return "its batch has a component twice"
-        return self._compared(one, formed, again)
+            return "its batch has a component twice", used
+        return self._compared(one, formed, again), used
 
     def _in_full(self, one: Told, asked: int) -> bool:
         """Return how a coin fell that is not told, from how many components were asked.
@@ -199,13 +208,15 @@ class Along:
         self.iterations.append(t)
 
     def _compared(self, one: Told, formed: Formed, again: Sequence[Floats]) -> str:
-        # Of a point far out rounding moves a gradient, by its bend times what it moves the point.
-        far = self._most * float(np.abs(formed.at).sum()) * _BENT
-        off = min(apart(one.estimate, g, max(self._least, far)) for g in again)
+        off = min(apart(one.estimate, g, self._scale(formed)) for g in again)
         self.deviation = max(self.deviation, off)
         if off <= ROUNDING:
             return ""
         return f"its estimate is off by {off:.3g} from that of the components asked"
+
+    def _scale(self, formed: Formed) -> float:
+        # Of a point far out rounding moves a gradient, by its bend times what it moves the point.
+        return max(self._least, self._most * float(np.abs(formed.at).sum()) * _BENT)
 
     # --- the rest -------------------------------------------------------------------------------
 
@@ -337,6 +348,18 @@ def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed)
         return set()
     alone = [one for one in calls if len(one.points) == 1 and one.indices.tobytes() in names]
     return set(map(id, _asked_near(alone, formed.against)))
+
+
+def _queries_of(calls: Sequence[Asked], formed: Formed) -> list[Asked]:
+    """Return the queries of an estimate: at its point, or between its points in either order."""
+    at_first = _asked_near(calls, formed.at)
+    if formed.against is None:
+        return at_first
+    due = {id(call) for call in at_first if len(call.points) == 1}
+    for x, y in ((formed.at, formed.against), (formed.against, formed.at)):
+        pairs = [call for call in _asked_near(calls, x) if len(call.points) > 1]
+        due |= {id(call) for call in pairs if near(call.points[1], y)}
+    return [call for call in calls if id(call) in due] or at_first
 
 
 def _asked_near(calls: Sequence[Asked], x: Floats) -> list[Asked]:

@@ -1,0 +1,65 @@
+"""Variants whose queries are written in another order: points exchanged, components one by one."""
+
+import functools
+
+import numpy as np
+from claims.variants.every import VARIANTS
+
+from pfbench.base.sample import drawn_indices
+
+
+class _Rewritten:
+    """Oracles that answer as the ones that they pass queries on to."""
+
+    def __init__(self, ask):
+        self.ask = ask
+
+    def __getattr__(self, name):
+        return getattr(self.ask, name)
+
+
+class Exchanged(_Rewritten):
+    """Write each difference with its points exchanged."""
+
+    def difference(self, sample, x, y):
+        """Return the mean of the differences of the sampled component gradients."""
+        return -self.ask.difference(sample, y, x)
+
+
+class OneByOne(Exchanged):
+    """Write each batch, and each difference, as single queries from last to first."""
+
+    def batch(self, sample, x):
+        """Return the mean of the sampled component gradients."""
+        return self._mean(sample, lambda i: self.ask.batch(i, x))
+
+    def difference(self, sample, x, y):
+        """Return the mean of the differences of the sampled component gradients."""
+        return self._mean(sample, lambda i: -self.ask.difference(i, y, x))
+
+    @staticmethod
+    def _mean(sample, query):
+        indices = drawn_indices(sample)
+        if hasattr(indices, "counts"):
+            indices = np.repeat(indices.indices, indices.counts)
+        return sum(query(indices[k : k + 1]) for k in reversed(range(len(indices)))) / len(indices)
+
+
+def rewritten(variant, style):
+    """Return a variant whose oracles pass its queries on in a style."""
+    run = variant.run
+
+    @functools.wraps(run)
+    def restyled(self, ask, x, rng):
+        return run(self, style(ask), x, rng)
+
+    return type(variant.__name__, (variant,), {"run": restyled, "__module__": __name__})
+
+
+REWRITTEN = [
+    rewritten(variant, style)
+    for style in (Exchanged, OneByOne)
+    for variant in VARIANTS
+    if ("difference" if style is Exchanged else "batch") in variant.requires
+]
+"""Each variant that queries components, in each style."""
