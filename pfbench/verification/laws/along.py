@@ -352,14 +352,13 @@ def _other_halves(calls: Sequence[Asked], used: Sequence[Asked], formed: Formed)
 
 def _queries_of(calls: Sequence[Asked], formed: Formed) -> list[Asked]:
     """Return the queries of an estimate: at its point, or between its points in either order."""
-    at_first = _asked_near(calls, formed.at)
-    if formed.against is None:
-        return at_first
-    due = {id(call) for call in at_first if len(call.points) == 1}
-    for x, y in ((formed.at, formed.against), (formed.against, formed.at)):
-        pairs = [call for call in _asked_near(calls, x) if len(call.points) > 1]
-        due |= {id(call) for call in pairs if near(call.points[1], y)}
-    return [call for call in calls if id(call) in due] or at_first
+    singles = [call for call in calls if len(call.points) == 1]
+    pairs = [call for call in calls if len(call.points) > 1]
+    due = set(map(id, _asked_near(singles, formed.at)))
+    if formed.against is not None:
+        for x, y in ((formed.at, formed.against), (formed.against, formed.at)):
+            due |= {id(call) for call in _asked_near(pairs, x) if near(call.points[1], y)}
+    return [call for call in calls if id(call) in due]
 
 
 def _asked_near(calls: Sequence[Asked], x: Floats) -> list[Asked]:
