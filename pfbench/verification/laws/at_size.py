@@ -6,6 +6,7 @@ or only with many components shows there, and the iteration is named.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -96,9 +97,12 @@ def at_extremes(trial: Trial, method: Method) -> Decision:
         seen = Along(cast(Waves, problem), method, one, short=True)
         try:
             told, asked, over = _followed(aside, problem, algorithm, method, one)
+            spent = [step.counts for step in told]
+            with suppress(Broken):  # of a run that tells less no step can be compared
+                check_length(method, one.parameters, problem.n, spent)
             found = seen.first_wrong(told, asked) or over
             if not found:
-                check_length(method, one.parameters, problem.n, [step.counts for step in told])
+                check_length(method, one.parameters, problem.n, spent)
         except Broken as error:
             if not isinstance(_first_cause(error), REFUSALS):
                 raise type(error)(f"{one}: {error}") from error
@@ -131,6 +135,9 @@ def _first_cause(error: BaseException) -> BaseException:
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
     problem = Overheard(where.problem())
     told, asked, over = _followed(trial, problem, algorithm, method, where)
+    spent = [one.counts for one in told]
+    with suppress(Broken):
+        check_length(method, where.parameters, problem.n, spent)
     seen = Along(cast(Waves, problem), method, where)
     found = seen.first_wrong(told, asked) or over
     drawn, p_value = suspected(seen.batches, problem.n) if seen.batches else (None, 1.0)
@@ -153,7 +160,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
     try:
-        check_length(method, where.parameters, problem.n, [one.counts for one in told])
+        check_length(method, where.parameters, problem.n, spent)
     except Broken as error:
         raise type(error)(f"{where}: {error} ({trial.place})") from error
     if p_value <= _DOUBTFUL / len(method.sized):

@@ -53,7 +53,8 @@ def rewritten(variant, style):
     def restyled(self, ask, x, rng):
         return run(self, style(ask), x, rng)
 
-    return type(variant.__name__, (variant,), {"run": restyled, "__module__": __name__})
+    kept = {"run": restyled, "style": style.__name__, "__module__": __name__}
+    return type(variant.__name__, (variant,), kept)
 
 
 REWRITTEN = [
