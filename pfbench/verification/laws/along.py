@@ -83,7 +83,8 @@ class Along:
             formed, calls = place.formed, (*left, *now)
             here = _queries_of(calls, formed)
             again = _asked_again(here, formed)
-            here, used = [call for call in here if id(call) not in again], list[Asked]()
+            here = [call for call in here if id(call) not in again]
+            used: Sequence[Asked] = ()
             elsewhere = 0.0 if one.at is None else apart(one.at, formed.at)
             self.deviation = max(self.deviation, elsewhere)
             if elsewhere > ROUNDING:
