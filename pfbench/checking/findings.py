@@ -5,7 +5,7 @@ import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import thread_time
@@ -257,14 +257,14 @@ class Patience:
 def place(of: Any, *names: str) -> str:
     """Return FILE:LINE and the name of the first method that is defined in Python; or ''."""
     for name in names:
-        found = getattr(of, name, None)
-        if not callable(found):
-            found = getattr(type(of), name, None)
-        found = getattr(found, "fget", None) or getattr(found, "func", None) or found
-        code = getattr(inspect.unwrap(found) if callable(found) else found, "__code__", None)
-        if code is not None and os.path.exists(code.co_filename):
-            owner = type(of).__name__ if not inspect.isclass(of) else of.__name__
-            return at_line(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
+        with suppress(Exception):  # a property raises anything, wrappers may go in a circle
+            found = inspect.getattr_static(of, name, None) or getattr(of, name, None)
+            inside = (getattr(found, part, None) for part in ("fget", "func", "__func__"))
+            found = next(filter(None, inside), found)
+            code = getattr(inspect.unwrap(found) if callable(found) else found, "__code__", None)
+            if code is not None and os.path.exists(code.co_filename):
+                owner = type(of).__name__ if not inspect.isclass(of) else of.__name__
+                return at_line(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
     return ""
 
 

@@ -145,14 +145,21 @@ def _gathered(values: Iterable[Any]) -> Paper:
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield values, and those that a list or mapping among them holds."""
-    for one in values:
+    """Yield what is stated among values, and what lists and mappings among them hold, in order.
+
+    A container is visited once: it may hold itself.
+    """
+    waiting, seen = [*values][::-1], set[int]()
+    while waiting:
+        one = waiting.pop()
         if isinstance(one, Claim | Mutant | Erratum | Paper):
             yield one
-        elif isinstance(one, tuple | list):
-            yield from _flat(one)
-        elif isinstance(one, dict) and not {"__name__", "__builtins__"} & one.keys():
-            yield from _flat(one.values())
+        elif isinstance(one, tuple | list | dict) and id(one) not in seen:
+            seen.add(id(one))
+            if not isinstance(one, dict):
+                waiting += one[::-1]
+            elif not {"__name__", "__builtins__"} & one.keys():
+                waiting += [*one.values()][::-1]
 
 
 def _without_claims(reference: str, module: ModuleType, named: bool) -> str:

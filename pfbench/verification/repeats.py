@@ -1,8 +1,8 @@
 """Whether the runs of a method can be repeated: those of a stream of its own cannot."""
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property, partial
 from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any
@@ -89,22 +89,33 @@ def _seeds_its_own(kind: type) -> bool:
 
 
 def _codes(kind: type) -> Iterator[CodeType]:
-    """Yield the code of what a class defines, and of what that calls in its module by name."""
+    """Yield the code of what a class defines, and of what that calls in its module by name.
+
+    Each object is visited once, and only its kind is looked at: none of its code runs.
+    """
     waiting: list[Any] = [
-        inspect.unwrap(getattr(one, "__func__", one))
+        value
         for base in kind.__mro__
         if not base.__module__.startswith(("pfbench.", "builtins"))
-        for one in vars(base).values()
+        for value in vars(base).values()
     ]
-    seen: set[CodeType] = set()
+    seen: set[int] = set()
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, FunctionType):
-            named = (one.__globals__.get(name) for name in one.__code__.co_names)
-            home = one.__module__
-            waiting += [f for f in named if getattr(f, "__module__", None) == home]
-            one = one.__code__
-        if isinstance(one, CodeType) and one not in seen:
-            seen.add(one)
-            yield one
-            waiting += one.co_consts
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, CodeType):
+            yield value
+            waiting += value.co_consts
+        elif isinstance(value, FunctionType):
+            named = (value.__globals__.get(name) for name in value.__code__.co_names)
+            home = value.__module__
+            waiting += [f for f in named if isinstance(f, FunctionType) and f.__module__ == home]
+            waiting += [value.__code__, vars(value).get("__wrapped__")]
+        elif isinstance(value, classmethod | staticmethod):
+            waiting.append(value.__func__)
+        elif isinstance(value, property):
+            waiting += [value.fget, value.fset]
+        elif isinstance(value, partial | cached_property):
+            waiting.append(value.func)

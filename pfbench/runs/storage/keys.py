@@ -218,27 +218,33 @@ def _is_type_checking(test: ast.expr) -> bool:
     return bool(name == "TYPE_CHECKING")
 
 
-def _imported(node: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
-    if isinstance(node, ast.If) and _is_type_checking(node.test):
-        for other in node.orelse:
-            yield from _imported(other, package, roots)
-        return
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        base = node.module or ""
-        if node.level:
-            parent = package.split(".")
-            parent = parent[: len(parent) - node.level + 1]
-            base = ".".join([*parent, base] if base else parent)
-        for alias in node.names:
-            inner = f"{base}.{alias.name}"
-            if not _is_foreign(base, roots) and _source(inner):
-                yield inner
-            else:
-                yield base
-                # A name that its package loads on first use; see `pfbench.base.lazy`.
-                home = _homes(base).get(alias.name)
-                yield from [home] if home else []
-    for child in ast.iter_child_nodes(node):
-        yield from _imported(child, package, roots)
+def _imported(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
+    """Yield what is imported, in the order of the text; code may be nested as deep as it likes."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            waiting += node.orelse[::-1]
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _imported_from(node, package, roots)
+        waiting += [*ast.iter_child_nodes(node)][::-1]
+
+
+def _imported_from(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> Iterator[str]:
+    base = node.module or ""
+    if node.level:
+        parent = package.split(".")
+        parent = parent[: len(parent) - node.level + 1]
+        base = ".".join([*parent, base] if base else parent)
+    for alias in node.names:
+        inner = f"{base}.{alias.name}"
+        if not _is_foreign(base, roots) and _source(inner):
+            yield inner
+        else:
+            yield base
+            # A name that its package loads on first use; see `pfbench.base.lazy`.
+            home = _homes(base).get(alias.name)
+            yield from [home] if home else []

@@ -127,8 +127,10 @@ _MANY_DRAWS = 32
 
 
 def _first_cause(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
+    seen = {id(error)}
+    while error.__cause__ is not None and id(error.__cause__) not in seen:
         error = error.__cause__
+        seen.add(id(error))
     return error
 
 
