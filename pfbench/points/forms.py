@@ -49,7 +49,12 @@ class DenseForm:
         array, double = np.ndarray, _FLOAT
 
         def is_point(x: Any) -> bool:
-            return bool(x.__class__ is array and x.shape == shape and x.dtype is double)
+            # An unpickled array has a type object of its own; `is` is the quicker test.
+            return bool(
+                x.__class__ is array
+                and x.shape == shape
+                and (x.dtype is double or x.dtype == double)
+            )
 
         self.is_point: Callable[[Any], bool] = is_point
         self.is_gradient: Callable[[Any], bool] = is_point
@@ -81,7 +86,7 @@ class FactoredForm:
     def is_gradient(self, g: Any) -> bool:
         """Return whether g is a gradient, or one tilted by points of this pattern."""
         if g.__class__ is np.ndarray:
-            return bool(g.shape == (self.pattern.n,) and g.dtype is _FLOAT)
+            return bool(g.shape == (self.pattern.n,) and g.dtype == _FLOAT)
         return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)
 
     def is_vertex(self, v: Any) -> bool:

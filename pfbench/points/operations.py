@@ -39,7 +39,7 @@ def combine(x: Any, v: Any, w: float) -> Any:
             out = np.empty(x.shape)
             dense.combined(x.ravel(), v.ravel(), _number(w), out.ravel())
             return out
-        if isinstance(v, RankOne) and x.dtype is _FLOAT and (v.u.size, v.v.size) == x.shape:
+        if isinstance(v, RankOne) and x.dtype == _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
             dense.combined_rank_one(x, v.u, v.v, float(v.scale), _number(w), out)
             return out
@@ -178,7 +178,7 @@ def _alike(x: Any, y: Any) -> bool:
     """Return whether these are plain arrays of float64 of one shape."""
     return (
         x.__class__ is y.__class__ is np.ndarray
-        and x.dtype is y.dtype is _FLOAT
+        and (x.dtype is y.dtype is _FLOAT or x.dtype == y.dtype == _FLOAT)
         and x.shape == y.shape
     )
 
