@@ -160,6 +160,13 @@ def read_trajectory(
                 "what each is, in order."
             )
     named = [dict(zip(columns, row, strict=True)) for row in found]
+    size = max(abs(row["primal"]) for row in named)
+    for k, row in enumerate(named, start=1):
+        if row["dual_gap"] < -1e-8 * size:
+            raise InputError(
+                f"row {k} of {path} has the dual gap {row['dual_gap']:g}: below 0 it is none, as "
+                "lo does not minimise or the point is outside the set."
+            )
     rows = tuple(_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
     return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())

@@ -17,7 +17,9 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import told, unknown
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, Sample
+from pfbench.base.state import State
 from pfbench.base.user_code import blamed
+from pfbench.measures import fw_gap
 from pfbench.problems.base import FiniteSum, drawn, point_of
 from pfbench.sets.body import Body, gradient, is_point
 from pfbench.sets.whole import WholeSpace
@@ -360,6 +362,7 @@ def _check(problem: Functions, x: Floats) -> None:
     real("f(start)", value)
     with blamed("jac" if callable(problem.jac) else "fun"):
         g = finite_array("the gradient at the start", problem.gradient(x), shape=x.shape)
+    fw_gap(problem, State(x))
     if problem.n == 1 and problem.mean is None:
         return
     with blamed("grad(x, indices) of components"):

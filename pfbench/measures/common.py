@@ -7,7 +7,10 @@ problem's exact or certified oracles, never those of the run.
 import math
 from typing import Any
 
-from pfbench.base.errors import Refused
+import numpy as np
+
+from pfbench.base.arrays import norm
+from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Bracket, Gradient, Problem
 from pfbench.base.state import Point, State
 from pfbench.points import distance, inner, view
@@ -35,13 +38,34 @@ def fw_gap(problem: Problem, state: State) -> Bracket | None:
 
     Both are the exact gap, or a certified interval where the minimisation is not exact; None where
     there is no feasible set.
+
+    Raises
+    ------
+    InputError
+        If the gap is below 0 by more than rounding, which no right `lo` gives at a point of the
+        set.
     """
     if "set" in problem.lacks:
         return None
     x, g = gradient_at(problem, state.x)
     at_x = inner(g, x)
     lower, upper = problem.minimum(g)
-    return at_x - upper, at_x - lower
+    gap = at_x - lower
+    if gap < 0.0 and gap < -_rounding(problem, x, g):
+        raise InputError(
+            f"the Frank-Wolfe gap is {gap:.6g}, below 0: lo does not minimise <g, v> over the set, "
+            "or the point is outside it"
+        )
+    return at_x - upper, gap
+
+
+def _rounding(problem: Problem, x: Point, g: Gradient) -> float:
+    """Return how far below 0 the gap may be at a point that is in the set up to a tolerance.
+
+    Each entry of x may be outside by 1e-9 times the size of the set; see `Body.contains`.
+    """
+    size = problem.set.diameter + (norm(x) if isinstance(x, np.ndarray) else 0.0)
+    return 1e-8 * math.sqrt(math.prod(x.shape)) * norm(np.asarray(g)) * size
 
 
 def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:

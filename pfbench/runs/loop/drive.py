@@ -176,7 +176,8 @@ class _Driver:
         """Begin and run to the end; return the status and its reason."""
         self._arrive()
         ended = self._record()
-        if self.stop is not None and self.stop.measure in self.trace.undefined & _DEFINED_ONCE:
+        undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
+        if self.stop is not None and self.stop.measure in undefined:
             raise InputError(
                 f"{self.stop.measure} is not defined on {self.ready.problem.name} as it is: choose "
                 "another measure as the target."

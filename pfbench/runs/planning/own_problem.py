@@ -9,7 +9,9 @@ from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.state import State
 from pfbench.base.user_code import blamed
+from pfbench.measures import fw_gap
 from pfbench.points import Factored
 from pfbench.problems import FiniteSum
 
@@ -64,6 +66,7 @@ def _check(problem: FiniteSum) -> None:
     gradient = part("gradient(start)", lambda: problem.gradient(x))
     shape = x.shape if isinstance(x, np.ndarray) else None
     finite_array(f"gradient(start) of {name}", gradient, shape=shape)
+    part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
     constants = part("constants(start)", lambda: problem.constants(x))
     if not isinstance(constants, Constants) or constants.n != n:
         raise InputError(
