@@ -168,12 +168,22 @@ class FrankWolfe(Algorithm):
 
 def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
     """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
-    brent = scipy.optimize.minimize_scalar(
-        value, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
-    )
-    tried = [(float(brent.fun), float(brent.x))]
-    tried += [(value(gamma), gamma) for gamma in sorted({0.0, most, *others})]
-    return min(tried)[1]
+
+    def tried(gamma: float) -> float:
+        return _at_trial(value(gamma))
+
+    with np.errstate(invalid="ignore"):  # it takes differences of infinite values
+        brent = scipy.optimize.minimize_scalar(
+            tried, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
+        )
+    found = [(float(brent.fun), float(brent.x))]
+    found += [(tried(gamma), gamma) for gamma in sorted({0.0, most, *others})]
+    return min(found)[1]
+
+
+def _at_trial(value: float) -> float:
+    """Return the value of a trial point: NaN counts as infinity, so that it loses."""
+    return math.inf if math.isnan(value) else float(value)
 
 
 @dataclass
@@ -197,12 +207,12 @@ class Backtracking:
     @classmethod
     def start(cls, ask: Asked, x: Point, gradient: Any, v: Point, M: float | None) -> Self:
         """Ask f(x_0), and one more gradient where there is no first estimate M."""
-        value = ask.value(x)
+        value = _at_trial(ask.value(x))
         if M is None:
             length = distance(v, x)
             probe = ask.gradient(combine(keep(x), v, _PROBE))
             change = float(np.linalg.norm(probe - gradient))
-            M = change / (_PROBE * length) if length > 0.0 else 0.0
+            M = change / (_PROBE * length) if length > 0.0 and math.isfinite(change) else 0.0
         return cls(M, value)
 
     def step(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
@@ -217,8 +227,8 @@ class Backtracking:
         while True:
             gamma = min(gap / (M * square), 1.0)
             promised = self.value - gamma * gap + 0.5 * gamma**2 * M * square
-            value = ask.value(combine(x, v, gamma))
-            if not value > promised + _ROUNDING * abs(self.value):
+            value = _at_trial(ask.value(combine(x, v, gamma)))
+            if gamma == 0.0 or value <= promised + _ROUNDING * abs(self.value):
                 break
             M *= _GROWTH
         self.M, self.value, self.decrease = M, value, self.value - value

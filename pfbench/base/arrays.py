@@ -22,6 +22,11 @@ def norm(x: Floats) -> float:
     return math.sqrt(flat.dot(flat))
 
 
+def largest(*numbers: float) -> float:
+    """Return the largest of some numbers; infinity if one is NaN, which `max` may leave out."""
+    return math.inf if any(map(math.isnan, numbers)) else max(numbers)
+
+
 def parts(n: int) -> Iterator[slice]:
     """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
 

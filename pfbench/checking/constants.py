@@ -138,7 +138,7 @@ class Search(OnSpace):
                 one = self._indices[k : k + 1]
                 found = self._steepest(partial(problem.batch, one), 0.1)
                 largest[k] = max(largest[k], found.value)
-                if largest[k] > stated[k] * (1.0 + _SLACK):
+                if not largest[k] <= stated[k] * (1.0 + _SLACK):
                     least, (_, meaning) = in_brief(float(stated[k])), SEARCHES["L_max"]
                     raise Wrong(
                         f"{meaning} at most L_{int(one[0])} = {least}",

@@ -240,7 +240,7 @@ class Walk:
             for t in looked:
                 right = np.asarray(self.problem.gradient(keep(self.path[t])))
                 off = norm(found[t] - right)
-                if off > _CLOSE * max(norm(right), norm(found[t])):
+                if not off <= _CLOSE * max(norm(right), norm(found[t])):
                     raise Wrong(
                         f"the gradient at t = {t}, as the period is {period}",
                         f"{in_brief(found[t])}, not {in_brief(right)}, off by {in_brief(off)}",
@@ -257,7 +257,7 @@ class Walk:
             error + _CLOSE * max(norm(mean), norm(self._right(t)), 1e-3)
             for t, (mean, error) in enumerate(zip(means, errors, strict=True))
         ]
-        wrong = next((t for t in range(len(means)) if off[t] > allowed[t]), None)
+        wrong = next((t for t in range(len(means)) if not off[t] <= allowed[t]), None)
         if wrong is None:
             return f"at {len(means)} points, {how}"
         if not claimed:

@@ -107,13 +107,15 @@ class Function(OnSpace):
         for k in Patience(self.patience).rounds(16):
             x = self.space.start() if k == 0 else self.space.member()
             line = self.space.line(x)
+            if math.isnan(value := float(self.problem.value(keep(x)))):
+                raise Wrong("a finite value", "nan", {"x": x}, places(self.problem, "value"))
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
             if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
                 continue
             seen.append((slope, expected))
             allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
-            allowed += 1e-11 * abs(self.problem.value(x))
+            allowed += 1e-11 * abs(value)
             if not abs(slope - expected) <= allowed and wrong is None:
                 wrong = line, slope, expected
         if wrong is not None:
@@ -195,7 +197,7 @@ class Function(OnSpace):
                 expected, error = derivative(along(of, line))
                 off = norm(product - expected)
                 rounding = 1e-11 * max(norm(of(keep(s))), usual)
-                if off > 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding:
+                if not off <= 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding:
                     raise Wrong(
                         f"{said} of hessian(s) to be the derivative of the gradient at s along "
                         f"y - s, of norm {in_brief(norm(expected))}",

@@ -57,7 +57,7 @@ class Asked:
         for _ in Patience(_SECONDS).rounds(200):
             x, y, w = self.point(), self.point(), self.rng.uniform(0.1, 0.9)
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
-            if middle > chord + _RELATIVE * (1.0 + abs(chord)):
+            if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise Wrong(
                     f"h at a mixture of x and y at most {in_brief(float(chord))}, as h is convex",
                     in_brief(float(middle)),
@@ -77,7 +77,7 @@ class Asked:
             least = t * h(p) + 0.5 * norm(p - y) ** 2
             for x in self._others(y, p):
                 short = least + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2
-                if short > 1e-9 * max(1.0, abs(least), norm(y) ** 2):
+                if not short <= 1e-9 * max(1.0, abs(least), norm(y) ** 2):
                     raise Wrong(
                         "prox(y, t) to minimise t h(x) + |x - y|^2/2",
                         f"{in_brief(p)}; x is better by {in_brief(float(short))} than it may be",
@@ -108,7 +108,7 @@ class Asked:
                 raise Wrong("prox to leave y as it is", "it changes y", {"y": before, "t": t})
             if np.shares_memory(p, y):
                 raise Wrong("a new array", "prox returns y itself", {"y": y, "t": t})
-            if t == 0.0 and norm(p - y) > _RELATIVE * norm(y):
+            if t == 0.0 and not norm(p - y) <= _RELATIVE * norm(y):
                 raise Wrong("prox(y, 0) = y", in_brief(p), {"y": y})
         return "y stays as it is; prox(y, 0) = y"
 
@@ -118,7 +118,7 @@ class Asked:
             y, z = self.point(), self.point()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)
             excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
-            if excess > _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
+            if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
                 raise Wrong(
                     "|p - q|^2 <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
                     f"it is larger by {in_brief(excess)}",

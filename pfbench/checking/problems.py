@@ -109,7 +109,7 @@ def _proximal(problem: Any, space: Space) -> str:
         for z in others:
             # Strong convexity: every other point is worse by half its squared distance.
             short = least + 0.5 * float(((z - p) ** 2).sum()) - objective(z)
-            if short > 1e-8 * max(1.0, abs(least)):
+            if not short <= 1e-8 * max(1.0, abs(least)):
                 raise Wrong(
                     "prox(x, g, lam) to minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
                     f"z is better by {in_brief(short)} than it may be",

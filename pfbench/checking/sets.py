@@ -315,7 +315,7 @@ class Held(Members):
             )
         largest = getattr(self.body, "largest_norm", math.inf)
         norms = np.sqrt((self.known**2).sum(axis=1))
-        if norms.max() > largest * (1.0 + 1e-9):
+        if not norms.max() <= largest * (1.0 + 1e-9):
             x = self.known[int(np.argmax(norms))].reshape(self.shape)
             said = f"no member longer than largest_norm = {in_brief(float(largest))}"
             raise Wrong(said, in_brief(norm(x)), {"x": x}, places(self.body, "largest_norm"))
@@ -355,7 +355,7 @@ class Held(Members):
                     at,
                     places(body, "project", "contains"),
                 )
-            if self.has(before, 0.0) and norm(p - y) > _RELATIVE * self.scale:
+            if self.has(before, 0.0) and not norm(p - y) <= _RELATIVE * self.scale:
                 raise Wrong("a member to be its own projection", "another point", at)
             against = dense(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.known[:50])):

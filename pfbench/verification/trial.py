@@ -270,6 +270,8 @@ class Trial:
                     raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
                 _check_counts(ledger.spent, recorder)
                 _check_point(problem, state.x)
+                if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
+                    raise Broken("it yields a State with a part that is not finite")
                 step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
                 made, before = made + 1, step.minimised
                 yield step

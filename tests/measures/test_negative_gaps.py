@@ -108,5 +108,5 @@ def test_a_trajectory_with_it_is_refused_by_its_row(tmp_path, gap, is_taken):
     if is_taken:
         assert len(read_trajectory(tmp_path / "t.json").rows) == 2
     else:
-        with pytest.raises(InputError, match="row 2 .* has the dual gap -0.1"):
+        with pytest.raises(InputError, match=r"row 2 .* has the dual gap -0.1"):
             read_trajectory(tmp_path / "t.json")

@@ -76,7 +76,8 @@ def _runtime(run: Run, trace: Array, target: Stop, price: Price) -> float:
     needed = (target.measure, *(name for name, _ in priced))
     if not run.rows or any(name not in run.columns for name in needed):
         return float("inf")
-    reached = trace[:, run.columns.index(target.measure)] <= target.target  # False without a value
+    measured = trace[:, run.columns.index(target.measure)]
+    reached = (-np.inf < measured) & (measured <= target.target)  # False without a value
     first = int(reached.argmax())
     if not reached[first]:
         return float("inf")

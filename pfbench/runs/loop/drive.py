@@ -1,5 +1,6 @@
 """The loop of one run: it drives an algorithm, keeps to the limits, and says how the run ended."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from pfbench.oracles import Ledger, offering
 from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.isolated import apart
 from pfbench.runs.loop.ready import Ready
-from pfbench.runs.loop.run import STATUSES, Run
+from pfbench.runs.loop.run import HOLDS, STATUSES, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.streams import PURPOSES, stream
 from pfbench.runs.loop.trace import Trace
@@ -128,6 +129,8 @@ def drive(
         final = trace.final(at.state)
     if trace.failed and status != "error":
         status, reason = "error", trace.failed
+    elif final["objective"] is None and status in HOLDS:
+        status, reason = "diverged", "the objective at the output is not finite"
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
         algorithm=ready.selector,
@@ -323,7 +326,7 @@ class _Driver:
         if self.trace.failed:
             return "error", self.trace.failed
         stop = self.stop
-        if stop is not None and row[stop.measure] <= stop.target:
+        if stop is not None and -math.inf < row[stop.measure] <= stop.target:
             return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"
         return None
 

@@ -128,7 +128,7 @@ class Run:
         real("target", target)
         at = self.columns.index(measure)
         values = enumerate(row[at] for row in self.rows)
-        return next((row for row, v in values if v is not None and v <= target), None)
+        return next((k for k, v in values if v is not None and -math.inf < v <= target), None)
 
     def plot(
         self, measure: str | None = None, against: str = "sfo", axes: "Axes | None" = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, largest
 from pfbench.verification.instruments.overheard import Asked
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.counts import STRAYED, between, wrong
@@ -230,7 +230,7 @@ class Along:
         self.deviation = max(self.deviation, off)
         if off > ROUNDING:
             return f"its step is off by {off:.3g}"
-        self.ratio = max([self.ratio, *place.ratios])
+        self.ratio = largest(self.ratio, *place.ratios)
         if self.ratio > 1.0 + ROUNDING:
             return f"an inequality of its step is exceeded {self.ratio:.3g} times"
         return ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, largest
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.draws import Unscripted, branches, rounded
@@ -121,7 +121,7 @@ def _decided(
         chances, estimates = np.array(group.chances), np.array(group.estimates)
         total = float(chances.sum())
         off = chances @ estimates / total - group.mean
-        deviation = max(deviation, float(np.abs(off).max()) / scale)
+        deviation = largest(deviation, float(np.abs(off).max()) / scale)
         squares = float(chances @ ((estimates - group.mean) ** 2).sum(axis=1))
         if group.square is None:
             unconditional[t] = unconditional.get(t, 0.0) + squares

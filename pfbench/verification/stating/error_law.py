@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, largest
 from pfbench.base.protocols import Problem
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
@@ -127,7 +127,7 @@ class ErrorLaw:
             positive += ratios[-1:] if law > least else []
             if self.mean is not None:
                 away = one.mean / one.chance - self.mean(*told, one.past)
-                off = max(off, float(np.abs(away).max()) / scale)
+                off = largest(off, float(np.abs(away).max()) / scale)
         squares = _of_squares(ratios, positive, self.exact)
         if self.mean is None:
             return squares
