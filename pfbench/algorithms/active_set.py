@@ -22,8 +22,9 @@ what S_t answers is no LO (the form of it is of pfbench):
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
-from pfbench.points import inner
+from pfbench.points import combine, inner
 from pfbench.points.active import ActiveSet
 
 
@@ -81,15 +82,22 @@ class ActiveSetMethod(Algorithm):
     def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move S from x, w = LO(g)."""
 
-    def length(self, ask: Asked, x: Point, g: Gradient, d: Point, most: float) -> float:
-        """Return gamma, at most gamma_max; 0 where d does not descend."""
+    def length(
+        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+    ) -> float:
+        """Return gamma, at most gamma_max; 0 where d does not descend.
+
+        `end` returns x + gamma_max d as a combination of vertices: between x and that, rounding
+        takes no trial point out of the set.
+        """
         descent = -inner(g, d)
         if descent <= 0.0:
             return 0.0
         short = min(most, descent / (self.smoothness * inner(d, d)))
         if self.step == "short":
             return short
-        return line_search(lambda gamma: ask.value(x + gamma * d), most, short)
+        far = end()
+        return line_search(lambda gamma: ask.value(combine(x, far, gamma / most)), most, short)
 
 
 class AwayStepFW(ActiveSetMethod):
@@ -107,9 +115,10 @@ class AwayStepFW(ActiveSetMethod):
         """Move toward w, or away from a, whichever descends more."""
         a, _ = S.extremes(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
-            S.toward(w, self.length(ask, x, g, w - x, 1.0))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a)))
+            end = partial(S.without, a)
+            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
 
 
 class PairwiseFW(ActiveSetMethod):
@@ -123,7 +132,8 @@ class PairwiseFW(ActiveSetMethod):
     def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to w."""
         a, _ = S.extremes(g)
-        S.transfer(a, w, self.length(ask, x, g, w - S.vertex(a), S.weights[a]))
+        end = partial(S.without, a, w)
+        S.transfer(a, w, self.length(ask, x, g, w - S.vertex(a), S.weights[a], end))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +153,10 @@ class BlendedPairwiseFW(ActiveSetMethod):
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
-            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a]))
+            end = partial(S.without, a, S.vertex(low))
+            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
         else:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -167,12 +178,13 @@ class BlendedPairwiseFW(ActiveSetMethod):
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
-            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a]))
+            end = partial(S.without, a, S.vertex(low))
+            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
             return phi
         w = ask.lo(g)
         gap = inner(g, x - w)
         if gap >= phi / 2.0:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
             return phi
         return max(gap, 0.0)
 

@@ -78,6 +78,14 @@ class ActiveSet:
         self._weights = np.floor(factor * others).astype(np.int64)
         self._give(int(np.argmax(self._weights)) if leaves else place)
 
+    def without(self, place: int, v: Floats | None = None) -> Floats:
+        """Return the point where the vertex at a place has left: for v, or for the others."""
+        kept = self.weights
+        share, kept[place] = float(kept[place]), 0.0
+        end = kept @ self._vertices
+        end = end / (1.0 - share) if v is None else end + share * v.ravel()
+        return np.asarray(end.reshape(self._shape))
+
     def transfer(self, place: int, v: Floats, gamma: float) -> None:
         """Move to x + gamma (v - a), a the vertex at a place; at gamma = lambda_a it leaves."""
         to = self.place(v)

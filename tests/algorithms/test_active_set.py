@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import pfbench as pf
+from pfbench.adapters import from_functions
 from pfbench.base.errors import Refused
 from pfbench.problems.base import FiniteSum
-from pfbench.sets import Birkhoff, KSparse
+from pfbench.sets import Birkhoff, KSparse, MatroidBase, Simplex
+from pfbench.sets.matroid import UniformMatroid
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
 
 NAMES = ("afw", "pfw", "bpfw")
@@ -152,3 +154,51 @@ def test_it_ends_where_the_away_steps_of_frank_wolfe_jl_end(name, step):
     assert run.iterations <= published["iterations"]
     assert Near().value(run.x) == pytest.approx(published["primal"], abs=1e-9)
     assert np.linalg.norm(run.x - there) < 3e-5
+
+
+def inside(where, slack=0.0):
+    """Return a function that takes a point of the set alone, without a tolerance."""
+
+    def check(x):
+        if (x < 0.0).any() or not where.contains(x):
+            raise ValueError(float(x.min()))
+
+    return check
+
+
+SMALL = (Simplex(2), Simplex(3), Simplex(4), MatroidBase(UniformMatroid(4, 2)), Birkhoff(3))
+
+
+@pytest.mark.parametrize("name", [*NAMES, "lazy"])
+@pytest.mark.parametrize("where", SMALL, ids=lambda where: where.name)
+def test_the_objective_is_asked_at_members_alone(name, where):
+    check, more = inside(where), {"lazy": True} if name == "lazy" else {}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        c, p = rng.random(where.shape), rng.random(where.shape) * rng.integers(2)
+
+        def f(x, c=c, p=p):
+            check(x)
+            return float((c * x).sum() + ((x - p) ** 2).sum())
+
+        problem = from_functions(
+            f, lambda x, c=c, p=p: c + 2.0 * (x - p), where, start=where.start()
+        )
+        method = pf.algorithm(
+            "bpfw" if more else name, step="line-search", iterations=25, smoothness=4.0, **more
+        )
+        run = pf.solve(problem, method)
+        assert run.status == "finished", (seed, run.stop_reason)
+
+
+def test_the_smallest_objective_that_was_asked_outside_its_set():
+    c = np.array([0.6, 0.3, 0.0])
+
+    def f(x):
+        inside(Simplex(3))(x)
+        return float(c @ x + x @ x)
+
+    problem = from_functions(f, lambda x: c + 2.0 * x, Simplex(3), start=np.eye(3)[0])
+    run = pf.solve(problem, "afw[step=line-search,iterations=60,smoothness=4]")
+    assert run.status == "finished"
+    np.testing.assert_allclose(run.x, [0.18333333, 0.33333333, 0.48333333], atol=1e-7)

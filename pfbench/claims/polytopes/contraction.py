@@ -1,5 +1,7 @@
 """Linear convergence of away-step and blended pairwise Frank-Wolfe, by the pyramidal width."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
@@ -87,7 +89,7 @@ class NoAway(AwayStepFW):
 
     def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w."""
-        S.toward(w, self.length(ask, x, g, w - x, 1.0))
+        S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
 
 
 class NoPairs(BlendedPairwiseFW):
@@ -99,9 +101,11 @@ class NoPairs(BlendedPairwiseFW):
 class TwiceAsFar(AwayStepFW):
     """Steps twice as far where a vertex allows it."""
 
-    def length(self, ask: Asked, x: Point, g: Gradient, d: Point, most: float) -> float:
+    def length(
+        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+    ) -> float:
         """Return twice the step, at most gamma_max."""
-        return min(most, 2.0 * super().length(ask, x, g, d, most))
+        return min(most, 2.0 * super().length(ask, x, g, d, most, end))
 
 
 MUTANTS = (

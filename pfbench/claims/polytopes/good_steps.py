@@ -6,6 +6,7 @@ a the active vertex with the largest <g, v>, and a direction d of afw and bpfw h
 half of <g, a - w>, that of pfw all of it. A vertex that is dropped was added before.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -132,17 +133,20 @@ class Lingering(AwayStepFW):
         """Move toward w only where that descends less."""
         a, _ = S.extremes(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a)))
+            end = partial(S.without, a)
+            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
 
 
 class QuarterOfAPair(PairwiseFW):
     """Moves a quarter of the weight that it should."""
 
-    def length(self, ask: Asked, x: Point, g: Gradient, d: Point, most: float) -> float:
+    def length(
+        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+    ) -> float:
         """Return a quarter of the step."""
-        return super().length(ask, x, g, d, most) / 4.0
+        return super().length(ask, x, g, d, most, end) / 4.0
 
 
 MUTANTS = (
