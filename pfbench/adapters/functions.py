@@ -11,7 +11,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.assumptions import ASSUMPTIONS
-from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.checks import finite_array, integer, real, scalar
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import told, unknown
@@ -115,20 +115,20 @@ class FunctionSet(Body):
 
     def lo(self, g: Any) -> Floats:
         """Return a vertex that minimises <g, v>."""
-        return self._minimiser(gradient(g, self.shape))
+        return self._minimiser(gradient(g, self.shape).copy())
 
     def project(self, y: Any) -> Floats:
         """Return the nearest point of the set; refused where none was given."""
         if self._project is None:
             return super().project(y)
-        return np.array(self._project(y), dtype=np.float64)
+        return np.array(self._project(np.array(y)), dtype=np.float64)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is in the set; see the class."""
         if not is_point(x, self.shape):
             return False
         if self._contains is not None:
-            return bool(self._contains(x, tolerance))
+            return bool(self._contains(x.copy(), tolerance))
         return not self._is_apart(x, tolerance * max(1.0, float(np.abs(x).max(initial=0.0))))
 
     def _is_apart(self, x: Floats, tolerance: float) -> bool:
@@ -217,12 +217,12 @@ class Functions(FiniteSum):
 
     def value(self, x: Any) -> float:
         """Return f(x)."""
-        found = self.fun(point_of(x, self.shape), *self.args)
-        return float(found[0] if self.jac is True else found)
+        found = self.fun(self._copy(x), *self.args)
+        return float(scalar("f(x)", found[0] if self.jac is True else found))
 
     def gradient(self, x: Any) -> Floats:
         """Return grad f(x)."""
-        x = point_of(x, self.shape)
+        x = self._copy(x)
         if callable(self.jac):
             return np.array(self.jac(x, *self.args), dtype=np.float64)
         return np.array(self.fun(x, *self.args)[1], dtype=np.float64)
@@ -232,11 +232,16 @@ class Functions(FiniteSum):
         indices, weights = drawn(sample, self.n)
         if self.mean is None:
             return self.gradient(x)
-        x, mean = point_of(x, self.shape), self.mean
+        mean = self.mean
         if isinstance(sample, Sample):
-            one = (w * mean(x, np.array([i])) for i, w in zip(indices, weights, strict=True))
+            pairs = zip(indices, weights, strict=True)
+            one = (w * mean(self._copy(x), np.array([i])) for i, w in pairs)
             return np.asarray(sum(one), dtype=np.float64)
-        return np.array(mean(x, indices), dtype=np.float64)
+        return np.array(mean(self._copy(x), indices.copy()), dtype=np.float64)
+
+    def _copy(self, x: Any) -> Floats:
+        """Return a copy of a point, which a function may change."""
+        return point_of(x, self.shape).copy()
 
     def constants(self, start: Any) -> Constants:
         """Return what was stated, and the diameter."""

@@ -1,5 +1,6 @@
 """The oracles as other libraries want them: plain functions of flat vectors."""
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +107,10 @@ class PlainOracles:
 
 
 class LazyValue:
-    """A function value that is asked where it is first read, and never if it is not."""
+    """A function value that is asked where it is first read, and never if it is not.
+
+    It acts as the float in every operation, of numpy too; copies and pickles are floats.
+    """
 
     def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
         self._value, self._z = value, z
@@ -117,35 +121,36 @@ class LazyValue:
             self._known = self._value(self._z)
         return self._known
 
-    def __neg__(self) -> float:
-        return -float(self)
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(float, name):
+            raise AttributeError(f"'LazyValue' object has no attribute '{name}'")
+        return getattr(float(self), name)
 
-    def __add__(self, other: Any) -> Any:
-        return float(self) + _number(other)
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(float(self), dtype=dtype or np.float64)
 
-    def __sub__(self, other: Any) -> Any:
-        return float(self) - _number(other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return other - float(self)
-
-    def __mul__(self, other: Any) -> Any:
-        return float(self) * _number(other)
-
-    def __lt__(self, other: Any) -> Any:
-        return float(self) < _number(other)
-
-    def __le__(self, other: Any) -> Any:
-        return float(self) <= _number(other)
-
-    def __gt__(self, other: Any) -> Any:
-        return float(self) > _number(other)
-
-    def __ge__(self, other: Any) -> Any:
-        return float(self) >= _number(other)
-
-    __radd__, __rmul__ = __add__, __mul__
+    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+        return float, (float(self),)
 
 
-def _number(other: Any) -> Any:
-    return float(other) if isinstance(other, LazyValue) else other
+def _as_float(name: str) -> Callable[..., Any]:
+    """Return an operation of floats for a value that is asked by it."""
+
+    def operation(self: LazyValue, *others: Any) -> Any:
+        given = (float(one) if isinstance(one, LazyValue) else one for one in others)
+        return getattr(float(self), name)(*given)
+
+    return operation
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
+
+for _name in (
+    *("repr", "str", "format", "hash", "bool", "int", "trunc", "floor", "ceil", "round"),
+    *("neg", "pos", "abs", "complex", "lt", "le", "eq", "ne", "gt", "ge"),
+    *(side + name for side in ("", "r") for name in _BINARY),
+):
+    if hasattr(float, f"__{_name}__"):
+        setattr(LazyValue, f"__{_name}__", _as_float(f"__{_name}__"))
+
+numbers.Real.register(LazyValue)

@@ -31,6 +31,7 @@ def real(
     most: float = math.inf,
 ) -> float:
     """Return `value` as a finite float in (`above`, `most`] and at least `least`, or refuse it."""
+    value = scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={told(value)} must be a number.")
     try:
@@ -46,6 +47,15 @@ def real(
     if number > most:
         raise InputError(f"{name}={value} must be at most {most:g}.")
     return number
+
+
+def scalar(name: str, value: Any) -> Any:
+    """Return the number of an array of one entry, refuse other arrays; all else stays as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.size != 1:
+        raise InputError(f"{name} must be a number, not {told(value)}.")
+    return value.item()
 
 
 def text(name: str, value: Any, example: str = "") -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
+from pfbench.base.checks import scalar
 from pfbench.base.errors import Refused
 
 MEANING = {
@@ -60,12 +61,16 @@ class Constants:
     omega: float = math.inf
     derivations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        for name in MEANING:
+            object.__setattr__(self, name, scalar(name, getattr(self, name)))
+
     @classmethod
     def derived(cls, **stated: tuple[float, str]) -> Self:
         """Return the constants that are finite, each given with its derivation."""
-        known = [name for name in MEANING if name in stated and math.isfinite(stated[name][0])]
-        numbers: dict[str, Any] = {name: stated[name][0] for name in known}
-        words = MappingProxyType({name: stated[name][1] for name in known})
+        found = {name: scalar(name, stated[name][0]) for name in MEANING if name in stated}
+        numbers: dict[str, Any] = {k: value for k, value in found.items() if math.isfinite(value)}
+        words = MappingProxyType({name: stated[name][1] for name in numbers})
         return cls(**numbers, derivations=words)
 
     def need(self, name: str, purpose: str) -> float:

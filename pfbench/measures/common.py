@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import norm
+from pfbench.base.checks import scalar
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Bracket, Gradient, Problem
 from pfbench.base.state import Point, State
@@ -24,7 +25,8 @@ def gradient_at(problem: Problem, x: Point) -> tuple[Point, Gradient]:
 
 def value(problem: Problem, state: State) -> float:
     """Return f(x)."""
-    return problem.value(view(state.x))
+    number: float = scalar("value(x)", problem.value(view(state.x)))
+    return number
 
 
 def objective(problem: Problem, state: State) -> float:

@@ -56,7 +56,7 @@ def _guarded(state: State) -> State:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"it returned {reprlib.repr(value)}, which is no number")

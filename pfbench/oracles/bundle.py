@@ -7,6 +7,7 @@ from typing import Any, Never
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import scalar
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Form, Gradient, Hessian, Table
 from pfbench.base.sample import Indices, drawn_indices
@@ -112,7 +113,7 @@ class Oracles:
     def value(self, x: Point) -> float:
         """Return f(x): n FV."""
         self._checks.points("value", x)
-        return self._ledger.ask(((FV, self.n),), self._backend.value, x)
+        return scalar("value(x)", self._ledger.ask(((FV, self.n),), self._backend.value, x))  # type: ignore[no-any-return]
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
         """Return the proximal map (for a set: the projection) of x - lam g: 1 PO.
