@@ -32,7 +32,7 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import one_of, parameter, positive, whole
+from pfbench.base.parameters import nonnegative, one_of, parameter, whole
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.points import combine, inner
@@ -51,7 +51,7 @@ class ActiveSetMethod(Algorithm):
 
     step: str = one_of("short", "short, or line-search", ("short", "line-search"))
     iterations: int = whole(MISSING, "T; the first goes to a vertex")
-    smoothness: float = positive(
+    smoothness: float = nonnegative(
         MISSING, "L of the short step, which line-search tries, too; the problem's L_f if not given"
     )
 
@@ -93,7 +93,8 @@ class ActiveSetMethod(Algorithm):
         descent = -inner(g, d)
         if descent <= 0.0:
             return 0.0
-        short = min(most, descent / (self.smoothness * inner(d, d)))
+        bend = self.smoothness * inner(d, d)
+        short = min(most, descent / bend) if bend > 0.0 else most
         if self.step == "short":
             return short
         far = end()

@@ -22,7 +22,7 @@ from pfbench.algorithms import (
 )
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.checks import choice, real
-from pfbench.base.constants import Constants
+from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import named
 from pfbench.base.parameters import Parameter, check_known, check_texts, texts_of
@@ -115,7 +115,13 @@ class AlgorithmChoice:
         made = cls.practical if schedule == "practical" else cls.theory
         try:
             algorithm = made(real("epsilon", epsilon, above=0.0), constants, **given)
-        except (OverflowError, ZeroDivisionError):
+        except (OverflowError, ZeroDivisionError) as error:
+            zero = [name for name in MEANING if getattr(constants, name) == 0.0]
+            if zero and isinstance(error, ZeroDivisionError):
+                raise InputError(
+                    f"the schedule of {self.name} is not defined where {' and '.join(zero)} is 0: "
+                    "give the parameters explicitly instead of epsilon."
+                ) from None
             raise InputError(
                 f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
                 "would exceed the range of floating point."

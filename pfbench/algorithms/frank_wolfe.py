@@ -33,7 +33,7 @@ from pfbench.algorithms.promise import Promise
 from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import one_of, positive, whole
+from pfbench.base.parameters import nonnegative, one_of, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
@@ -76,7 +76,9 @@ class FrankWolfe(Algorithm):
 
     step: str = one_of("line-search", ", ".join(STEPS), STEPS)
     iterations: int | None = whole(None, "T; without it, until a target, budget or time limit")
-    curvature: float | None = positive(None, "C, at least C_f; the problem's L_f D^2 if not given")
+    curvature: float | None = nonnegative(
+        None, "C, at least C_f; the problem's L_f D^2 if not given"
+    )
     smoothness: float | None = positive(
         None, "backtracking: first estimate of L_f; from two gradients if not given"
     )
@@ -157,7 +159,10 @@ class FrankWolfe(Algorithm):
             del gradient  # as large as the problem: the next one takes its room
 
     def _short_step(self, gap: float) -> float:
+        """Return gamma; where f is linear the whole way is the best."""
         assert self.curvature is not None
+        if self.curvature == 0.0:
+            return 1.0 if gap > 0.0 else 0.0
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
     def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
