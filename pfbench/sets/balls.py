@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Diverged
-from pfbench.sets.body import gradient, projectable
+from pfbench.sets.body import gradient, plain_gradient, projectable
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, winner
@@ -32,17 +32,19 @@ class L1Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
+        g = plain_gradient(g, self.shape)
         index = winner(g, int(np.argmax(np.abs(g))))
         return self._filled(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return minus radius times the largest modulus in g, twice."""
-        value = -self.radius * float(np.abs(g).max())
+        value = -self.radius * float(np.abs(gradient(g, self.shape)).max())
         return value, value
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        size = np.abs(projectable(y, self.shape))
+        y = projectable(y, self.shape)
+        size = np.abs(y)
         if size.sum() <= self.radius:
             return y.copy()
         return np.copysign(project_simplex(size, self.radius), y)
@@ -67,6 +69,7 @@ class L2Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g/|g|; for g = 0 the point radius e_1."""
+        g = plain_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
             raise Diverged(
@@ -79,6 +82,7 @@ class L2Ball(VectorSet, NormBall):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius |g|, twice."""
+        g = gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
             return 0.0, 0.0
@@ -87,7 +91,8 @@ class L2Ball(VectorSet, NormBall):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        largest = float(np.abs(projectable(y, self.shape)).max())
+        y = projectable(y, self.shape)
+        largest = float(np.abs(y).max())
         if largest == 0.0:
             return y.copy()
         length = largest * norm(y / largest)
@@ -122,6 +127,7 @@ class LinfBall(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
+        g = plain_gradient(g, self.shape)
         winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
@@ -131,7 +137,7 @@ class LinfBall(VectorSet, NormBall):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius times the l1 norm of g, twice."""
-        value = -self.radius * float(np.abs(g).sum())
+        value = -self.radius * float(np.abs(gradient(g, self.shape)).sum())
         return value, value
 
     def project(self, y: Floats) -> Floats:

@@ -12,6 +12,10 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers, read_only
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared
+from pfbench.points.forms import described
+
+_FLOAT = np.dtype(np.float64)
+_GRADIENT = "the gradient handed to the linear minimisation"
 
 
 def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
@@ -24,17 +28,39 @@ def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
     Diverged
         If it has NaN or infinite entries.
     """
+    array = plain(what, value, shape)
+    if not np.isfinite(array).all():
+        raise Diverged(f"{what} has NaN or infinite entries")
+    return array
+
+
+def plain(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Return `value` as a plain float64 array of `shape`, finite or not.
+
+    Raises
+    ------
+    InputError
+        If it is no array of real numbers of that shape, or a masked one.
+    """
+    if value.__class__ is np.ndarray and value.dtype is _FLOAT and value.shape == shape:
+        array: Floats = value
+        return array
     if not isinstance(value, np.ndarray) or value.shape != shape:
         found = value.shape if isinstance(value, np.ndarray) else type(value).__name__
         raise InputError(f"{what} must be a dense array of shape {shape}, not {found}.")
-    if not np.isfinite(value).all():
-        raise Diverged(f"{what} has NaN or infinite entries")
-    return value.astype(np.float64, copy=False)
+    if isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiub":
+        raise InputError(f"{what} must be an array of real numbers, not {described(value)}.")
+    return np.asarray(value, dtype=np.float64)
 
 
 def gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     """Return the gradient handed to a linear minimisation, checked by `finite`."""
-    return finite("the gradient handed to the linear minimisation", g, shape)
+    return finite(_GRADIENT, g, shape)
+
+
+def plain_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the gradient handed to a linear minimisation that looks at its entries itself."""
+    return plain(_GRADIENT, g, shape)
 
 
 def projectable(y: Any, shape: tuple[int, ...]) -> Floats:

@@ -143,7 +143,8 @@ class KSparse(VectorSet):
 
         Exact up to rounding, by a binary search among the breakpoints; O(d log d).
         """
-        size = np.abs(projectable(y, self.shape))
+        y = projectable(y, self.shape)
+        size = np.abs(y)
         if np.clip(size, 0.0, self.radius).sum() <= self.k * self.radius:
             return np.clip(y, -self.radius, self.radius)
         # The k-th largest modulus is within radius of the solution: shifted to it, huge entries

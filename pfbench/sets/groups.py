@@ -110,7 +110,8 @@ class GroupLasso(VectorSet):
 
         Ties go to the lowest group; for g = 0 it is radius at the first entry of group 0.
         """
-        largest = float(np.abs(gradient(g, self.shape)).max())
+        g = gradient(g, self.shape)
+        largest = float(np.abs(g).max())
         if largest == 0.0:
             return self._filled(int(np.argmax(self._labels == 0)), self.radius)
         scaled = g / largest

@@ -8,10 +8,11 @@ import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import real
-from pfbench.base.errors import Diverged, Refused
+from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.atoms import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
+from pfbench.sets.body import plain_gradient, projectable
 from pfbench.sets.lanczos import Share, leading_triple
 from pfbench.sets.matrices import MatrixBall
 from pfbench.sets.norms import NormBall
@@ -72,7 +73,7 @@ class NuclearBall(MatrixBall, NormBall):
         g is an M x N array or an operator; the pair is exact up to 250 000 entries, above to a
         relative residual of 1e-10.
         """
-        operator = as_operator(g)
+        operator = self._operator(g)
         M, N = operator.shape
         if M * N > _EXACT_ENTRIES:
             return self.minimiser(np.random.default_rng(0), 1e-10).lo(operator)
@@ -86,7 +87,7 @@ class NuclearBall(MatrixBall, NormBall):
         For up to 250 000 entries both are the exact value (to rounding). Above, they are certified
         by Lanczos to a relative width of 1e-3; the lower one fails with probability 1e-9.
         """
-        operator = as_operator(g)
+        operator = self._operator(g)
         M, N = operator.shape
         if M * N <= _EXACT_ENTRIES:
             sigma = _spectral_norm(operator.dense())
@@ -99,6 +100,15 @@ class NuclearBall(MatrixBall, NormBall):
             vectors=False,
         )
         return -self.radius * triple.upper, -self.radius * triple.sigma
+
+    def _operator(self, g: Any) -> Operator:
+        """Return a gradient as an operator, refused if it is none of this shape."""
+        if not hasattr(g, "dense"):
+            return as_operator(plain_gradient(g, self.shape))
+        if g.shape != self.shape:
+            raise InputError(f"the gradient is of shape {g.shape}, the set of {self.shape}.")
+        operator: Operator = g
+        return operator
 
     def check_dense(self) -> None:
         """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
@@ -125,8 +135,7 @@ class NuclearBall(MatrixBall, NormBall):
     def project_factors(self, y: Floats) -> Factors:
         """Return what `project` returns as its singular value decomposition."""
         self.check_dense()
-        if not np.isfinite(y).all():
-            raise Diverged("the point to project has NaN or infinite entries")
+        y = projectable(y, self.shape)
         found = triplets_above(y, self._threshold)
         u, s, vt = found or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         if s.sum() > self.radius:

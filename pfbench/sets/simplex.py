@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.sets.body import is_point, projectable
+from pfbench.sets.body import gradient, is_point, plain_gradient, projectable
 from pfbench.sets.vectors import VectorSet, winner
 
 
@@ -42,11 +42,12 @@ class Simplex(VectorSet):
 
     def lo(self, g: Floats) -> Floats:
         """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
+        g = plain_gradient(g, self.shape)
         return self._filled(winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum, radius times the least entry of g, twice."""
-        value = self.radius * float(g.min())
+        value = self.radius * float(gradient(g, self.shape).min())
         return value, value
 
     def project(self, y: Floats) -> Floats:

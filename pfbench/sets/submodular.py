@@ -209,7 +209,8 @@ class Permutahedron(GreedyBody):
 
         Exact up to rounding; O(d log d).
         """
-        order = np.argsort(-projectable(y, self.shape), kind="stable")
+        y = projectable(y, self.shape)
+        order = np.argsort(-y, kind="stable")
         descending = y[order]
         # A gap of the whole range of entries always separates two blocks, so wider gaps may be
         # closed to it: then huge points are projected as exactly as small ones.
