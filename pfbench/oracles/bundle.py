@@ -113,7 +113,10 @@ class Oracles:
     def value(self, x: Point) -> float:
         """Return f(x): n FV."""
         self._checks.points("value", x)
-        return scalar("value(x)", self._ledger.ask(((FV, self.n),), self._backend.value, x))  # type: ignore[no-any-return]
+        number: float = scalar(
+            "value(x)", self._ledger.ask(((FV, self.n),), self._backend.value, x)
+        )
+        return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
         """Return the proximal map (for a set: the projection) of x - lam g: 1 PO.
