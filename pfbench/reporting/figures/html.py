@@ -21,7 +21,7 @@ from pfbench.reporting.figures.style import Style, style
 from pfbench.reporting.findings.claims import rates_of
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics.curves import QUARTILES_FROM
+from pfbench.reporting.statistics.curves import LARGEST, QUARTILES_FROM
 from pfbench.reporting.theory import Rate
 from pfbench.reporting.words import AXES, measure_name
 from pfbench.runs.loop.run import HOLDS, Run
@@ -236,5 +236,5 @@ def _column(values: Sequence[Any], name: str) -> list[float | None]:
 def _rounded(value: float | None, digits: int) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    number = float(f"{value:.{digits}g}")
-    return int(number) if number.is_integer() else number
+    number = float(f"{min(max(value, -LARGEST), LARGEST):.{digits}g}")
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number

@@ -4,17 +4,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics.curves import Band, Ending, band, endings
+from pfbench.reporting.statistics.curves import Array, Band, Ending, band, endings
 from pfbench.reporting.words import AXES, power_of_ten
 
 WIDE = 30.0
 """The x-axis is logarithmic where a line ends more than so many times as far as another."""
+
+BEYOND = 3.0, 0.5
+"""Diverged runs extend a y-axis by at most so many decades, or by that part of a linear axis."""
+
+_LEAST, _DECADES = 1e-300, 307.0
+"""The least positive number that an axis resolves, and the largest exponent of its ends."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,18 @@ class Line:
         """The greatest x of it, 0 without any."""
         return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
+    @property
+    def values(self) -> Array:
+        """Every value that is drawn."""
+        ends = np.array([end.y for end in self.endings])
+        return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
+
+    @property
+    def bounded(self) -> Array:
+        """The values that an axis must show: all of them, or the first if a run diverged."""
+        diverged = any(end.status == "diverged" for end in self.endings)
+        return self.band.median[:1] if diverged else self.values
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -39,6 +56,14 @@ class Scale:
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
+
+    @property
+    def edges(self) -> tuple[float, float]:
+        """Where lines that leave the panel are cut: far enough outside not to be seen."""
+        if self.log:
+            length = math.log10(self.high) - math.log10(self.low)
+            return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)
+        return 2.0 * self.low - self.high, 2.0 * self.high - self.low
 
 
 @dataclass(frozen=True)
@@ -116,19 +141,27 @@ def _wide(lines: Sequence[Line]) -> bool:
 
 
 def _scale(lines: Sequence[Line]) -> Scale:
-    values: Any = np.empty(0)
-    for line in lines:
-        ends = [end.y for end in line.endings]
-        values = np.concatenate([values, line.band.low, line.band.median, line.band.high, ends])
-    positive = values[values > 0]
-    log = bool(positive.size) and not (values < 0).any()
+    """Return the y-axis of lines; those of diverged runs may leave it."""
+    values = np.concatenate([np.empty(0), *(line.values for line in lines)])
+    bounded = np.concatenate([np.empty(0), *(line.bounded for line in lines)])
+    decades, part = BEYOND
+    log = bool((values > 0).any()) and not (values < 0).any()
     if log:
-        low, high = math.log10(positive.min()), math.log10(positive.max())
-        margin = max(0.04 * (high - low), 0.01)
-        low, high = 10 ** (low - margin), 10 ** (high + margin)
-        return Scale(True, low, high, tuple(log_ticks(low, high)))
+        values, bounded = (np.log10(v[v > 0].clip(_LEAST)) for v in (values, bounded))
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    margin = max(0.04 * (high - low), 1e-6 * abs(high)) or 1.0
+    least, most = (float(bounded.min()), float(bounded.max())) if bounded.size else (low, high)
+    if log:
+        high = min(high, most + decades)
+        margin = max(0.04 * (high - low), 0.01)
+        low, high = (
+            10.0 ** min(max(end, -_DECADES), _DECADES) for end in (low - margin, high + margin)
+        )
+        return Scale(True, low, high, tuple(log_ticks(low, high)))
+    if most > least:
+        low = max(low, least - part * (most - least))
+        high = min(high, most + part * (most - least))
+    margin = max(0.04 * (high - low), 1e-6 * abs(high))
+    margin = margin if margin > _LEAST else 1.0
     low, high = low - margin, high + margin
     return Scale(False, low, high, tuple(linear_ticks(low, high)))
 
@@ -136,7 +169,7 @@ def _scale(lines: Sequence[Line]) -> Scale:
 def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
     """Yield two to seven ticks of a logarithmic axis, with what to write there."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
-    decades = math.log10(high / low)
+    decades = math.log10(high) - math.log10(low)
     if decades >= 2.0:
         step = max(1, math.ceil(decades / 5))
         for power in range(first, last + 1):

@@ -190,10 +190,11 @@ def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
         left, right = drawn.spans[at] if drawn.log else (0.0, drawn.spans[at][1])
         for line in drawn.lines[measure, at]:
             number, band = labels.index(line.label), line.band.thinned(most, log=drawn.log)
-            _draw(axes, band, number, scale.low, markers)
+            _draw(axes, band, number, scale, markers)
             for end in line.endings:
-                x, color = max(end.x, left), style(number).color
-                axes.plot(x, end.y, color=color, marker="x", markersize=5, zorder=5)
+                x, y = max(end.x, left), min(max(end.y, scale.low), scale.high)
+                cross = {"marker": "x", "markersize": 5, "zorder": 5, "clip_on": False}
+                axes.plot(x, y, color=style(number).color, **cross)
         _frame(axes, scale, named=first)
         _below(axes, left, right, log=drawn.log)
         if row == 0 or deep > 1:
@@ -261,14 +262,15 @@ def add_legend(
     canvas.set_figheight(canvas.get_figheight() + max(0.0, box.height / canvas.dpi - _LEGEND))
 
 
-def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> None:
-    look = style(number)
-    low, high = band.low.clip(floor), band.high.clip(floor)
+def _draw(axes: "Axes", band: Band, number: int, scale: Scale, markers: int) -> None:
+    look, edges = style(number), scale.edges
+    floor = max(scale.low, edges[0]) if scale.log else edges[0]
+    low, high = band.low.clip(floor, edges[1]), band.high.clip(floor, edges[1])
     axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
     every = max(1, band.x.size // markers)
     axes.plot(
         band.x,
-        band.median,
+        band.median.clip(*edges),
         color=look.color,
         dashes=look.dash or (1, 0),
         linewidth=1.2,
@@ -280,8 +282,8 @@ def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> 
 
 
 def _frame(axes: "Axes", scale: Scale, *, named: bool) -> None:
+    axes.set_ylim(scale.low, scale.high)  # first, or the scale would seek limits of its own
     axes.set_yscale("log" if scale.log else "linear")
-    axes.set_ylim(scale.low, scale.high)
     axes.minorticks_off()
     texts = [text if named else "" for _, text in scale.ticks]
     axes.set_yticks([value for value, _ in scale.ticks], texts)

@@ -12,6 +12,9 @@ from pfbench.runs.loop.run import HOLDS, Run
 
 Array = npt.NDArray[np.float64]
 
+LARGEST = 1e300
+"""Larger values are cut to it, so that no difference or mean of two overflows."""
+
 QUARTILES_FROM = 5
 """From so many seeds on a band shows quartiles; with fewer they would be made up, so the range."""
 
@@ -184,12 +187,15 @@ def _same(one: Run, other: Run) -> bool:
 
 
 def _curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return where a run was recorded and what was measured there, the last at each place."""
+    """Return where a run was recorded and what was measured there, the last at each place.
+
+    Values beyond `LARGEST` are cut to it.
+    """
     at, values = column(run, axis), column(run, measure)
     if at.size != values.size:
         return np.empty(0), np.empty(0)
     known = np.isfinite(values)
-    at, values = at[known], values[known]
+    at, values = at[known], values[known].clip(-LARGEST, LARGEST)
     last = np.append(np.diff(at) > 0, True)[: at.size]
     return at[last], values[last]
 

@@ -118,7 +118,8 @@ def drive(
     driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch)
     trace = driver.trace
     begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
-    with one_blas_thread():
+    # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
+    with one_blas_thread(), np.errstate(all="ignore"):
         status, reason = driver.drive(
             lambda: begin(ask, keep(x0), streams["algorithm"]), streams["output"]
         )

@@ -262,9 +262,10 @@ def _serve(pipe: Connection, number: int) -> None:
     link = _Link(pipe, 1)
     try:
         algorithm, x, rng, n, D = link.receive()
-        for state in algorithm.run(_Asked(link, n, D), x, rng):
-            link.send("state", state)
-            link.receive()
+        with np.errstate(all="ignore"):  # as in the process of the run
+            for state in algorithm.run(_Asked(link, n, D), x, rng):
+                link.send("state", state)
+                link.receive()
         link.send("end")
     except (EOFError, ConnectionError):
         return

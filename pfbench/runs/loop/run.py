@@ -175,9 +175,10 @@ class Run:
 
     def _drawn(self, axes: "Axes", measure: str, against: str) -> "Axes":
         def column(name: str) -> list[float]:
-            """Return a column of the trace; what is not defined is not drawn."""
+            """Return a column of the trace, cut to what can be drawn; NaN where it is undefined."""
             values = (row[self.columns.index(name)] for row in self.rows)
-            return [math.nan if value is None else float(value) for value in values]
+            floats = (math.nan if value is None else float(value) for value in values)
+            return [_drawable(value) if math.isfinite(value) else value for value in floats]
 
         calls, upper = column(against), column(measure)
         (line,) = axes.plot(calls, upper, label=f"{self.algorithm}, seed {self.seed}")
@@ -224,6 +225,11 @@ class Run:
             "counts": self.counts.as_dict(),
             "final": dict(self.final),
         }
+
+
+def _drawable(value: float) -> float:
+    """Return a number so far from overflow that an axis can have a margin beyond it."""
+    return min(max(value, -1e250), 1e250)
 
 
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")

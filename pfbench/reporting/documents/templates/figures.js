@@ -156,8 +156,9 @@ const figures = (() => {
 
   const ENDED_WELL = ["finished", "target", "budget"];
 
-  // A cross where a run ends otherwise than by its schedule, its target or its budget.
-  function crosses(view, panel, group, measure) {
+  // A cross where a run ends otherwise than by its schedule, its target or its budget; at the edge of
+  // the axis if that is outside the values which the axis shows.
+  function crosses(view, panel, group, measure, [low, high]) {
     const {at} = axis(view);
     const values = valuesOf(view, panel, measure);
     const ends = group.runs
@@ -166,7 +167,7 @@ const figures = (() => {
       .filter(({last}) => last);
     if (!ends.length || isBehind(view, group)) return [];
     return [{
-      x: ends.map(({last}) => last[0]), y: ends.map(({last}) => last[1]),
+      x: ends.map(({last}) => last[0]), y: ends.map(({last}) => Math.min(Math.max(last[1], low), high)),
       text: ends.map(({run, last}) => said(
         view, group, ...last, `<br>seed ${run.seed}: ${plain(run.status)}`)),
       hoverinfo: "text", mode: "markers", meta: group.algorithm, name: "end",
@@ -219,15 +220,16 @@ const figures = (() => {
     };
   }
 
-  // The traces of one panel.
-  function traces(view, panel, measure) {
+  // The traces of one panel, whose y-axis shows the values `shownY`.
+  function traces(view, panel, measure, shownY = null) {
     const shown = panel.groups.filter((group) => !isHidden(view, group) && makes(group, view));
     // What stands in grey is drawn first, so that the chosen one lies on it.
     const ordered = [...shown].sort((a, b) => isBehind(view, b) - isBehind(view, a));
     const draw = view.state.band === "seeds" ? seedTraces : bandTraces;
     const found = [
       ...ordered.flatMap((group) => draw(view, panel, group, measure)),
-      ...ordered.flatMap((group) => crosses(view, panel, group, measure)),
+      ...ordered.flatMap((group) => crosses(
+        view, panel, group, measure, shownY ?? [-Infinity, Infinity])),
     ];
     const chosen = slope(view, panel, measure);
     const places = found.flatMap((one) => one.x).filter((x) => x > 0);
@@ -252,7 +254,8 @@ const figures = (() => {
   // What is shown in both directions, whichever algorithms are hidden: [low, high] of x and of y.
   function extent(view, panels, measure) {
     const every = {...view, state: {...view.state, hidden: new Set(), only: null, slope: "none"}};
-    const all = panels.flatMap((panel) => traces(every, panel, measure));
+    const all = panels.flatMap((panel) => traces(every, panel, measure).map(
+      (one) => ({...one, bounded: boundedOf(panel, one)})));
     const range = (values, log) => {
       const shown = values.filter((one) => Number.isFinite(one) && (!log || one > 0));
       if (!shown.length) return null;
@@ -264,15 +267,35 @@ const figures = (() => {
     const bands = range(all.flatMap((one) => one.y), logy);
     // A band that comes near to zero would make everything else flat on a logarithmic axis.
     const low = y && bands && (logy ? Math.max(bands[0], y[0] / 3) : bands[0]);
-    return {x: range(all.flatMap((one) => one.x), logx), y: y && [low, bands[1]]};
+    const bounded = range(all.flatMap((one) => one.bounded), logy);
+    return {x: range(all.flatMap((one) => one.x), logx), y: y && cut([low, bands[1]], bounded, logy)};
   }
 
+  // The values of a trace that an axis must show: all of them, or the first if a run diverged.
+  function boundedOf(panel, {meta, name, y}) {
+    const group = panel.groups.find((one) => one.algorithm === meta);
+    if (!group.runs.some((run) => run.status === "diverged")) return y;
+    return name === "line" ? y.slice(0, 1) : [];
+  }
+
+  // Diverged runs extend an axis by at most three decades, or by half of a linear axis.
+  function cut([low, high], bounded, log) {
+    if (!bounded) return [low, high];
+    const [least, most] = bounded;
+    if (log) return [low, Math.min(high, most * 1e3)];
+    const more = (most - least) / 2;
+    return more > 0 ? [Math.max(low, least - more), Math.min(high, most + more)] : [low, high];
+  }
+
+  // Ends beyond 1e±300 are cut, as arithmetic with them would overflow.
   function axisRange(range, log, margin, fromZero) {
     if (!range) return undefined;
-    let [low, high] = log ? range.map(Math.log10) : range;
+    let [low, high] = range.map((one) => Math.min(Math.max(one, log ? 1e-300 : -1e300), 1e300));
+    if (log) [low, high] = [Math.log10(low), Math.log10(high)];
     if (fromZero && !log) return [0, high * (1 + margin) || 1];
-    const beside = margin * (high - low) || 0.05 * Math.abs(high) || 1;
-    return [low - beside, high + beside];
+    const beside = margin * (high - low) || 0.05 * Math.abs(high);
+    const [below, above] = beside > 1e-300 ? [low - beside, high + beside] : [low - 1, high + 1];
+    return log ? [Math.max(below, -307), Math.min(above, 307)] : [below, above];
   }
 
   // The type, range and ticks of an axis.

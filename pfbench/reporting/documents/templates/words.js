@@ -27,7 +27,7 @@ const words = (() => {
   // Two to seven ticks of an axis, as pfbench/reporting/panels.py sets them: [value, text] each.
   function logTicks(low, high) {
     const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
-    const decades = Math.log10(high / low);
+    const decades = Math.log10(high) - Math.log10(low);
     const powers = Array.from({length: Math.max(0, last - first + 1)}, (_, k) => first + k);
     if (decades >= 2) {
       const step = Math.max(1, Math.ceil(decades / 5));

@@ -236,7 +236,7 @@ const workbench = (() => {
         layout.uirevision = JSON.stringify([this.state.x, this.state.logx, this.state.logy, key]);
         plot.setAttribute("aria-label", figures.description(view, panel, measure));
         const options = {displayModeBar: false, doubleClick: "reset"};
-        Plotly.react(plot, figures.traces(view, panel, measure), layout, options);
+        Plotly.react(plot, figures.traces(view, panel, measure, extents.y), layout, options);
         if (!plot.dataset.listens) this.listen(plot);
         return plot;
       });
@@ -448,7 +448,7 @@ const workbench = (() => {
           return {
             title: measures.length > 1 ? `${this.report.measures[measure]}, ${name}` : name,
             figure: {
-              data: figures.traces(view, panel, measure),
+              data: figures.traces(view, panel, measure, y),
               layout: figures.layout(view, panel, measure, extents, size),
             },
           };

@@ -1,0 +1,102 @@
+"""Diverged runs, and numbers near overflow, in every figure, statistic and table."""
+
+import math
+import re
+import warnings
+
+import numpy as np
+import pytest
+from made_runs import SEEDS, group, results, run
+
+from pfbench.reporting.figures.html import as_json
+from pfbench.reporting.figures.panels import BEYOND, figure, linear_ticks, log_ticks
+from pfbench.reporting.figures.svg import COLUMN, curves, svg
+from pfbench.reporting.results import Results
+from pfbench.reporting.statistics.curves import band, final
+from pfbench.runs.planning.study import Spec
+
+HUGE = 1.7e308
+WILD = {
+    "to 1e300": (1.0, 1e5, 1e150, 1e300),
+    "to the largest number": (1.0, 1e155, HUGE, HUGE),
+    "to infinity": (1.0, 1e155, 1e308, math.inf),
+    "to NaN": (1.0, 1e20, math.nan, math.nan),
+    "to -1e300": (1.0, -1e5, -1e150, -1e300),
+    "to both sides": (1.0, HUGE, -HUGE, HUGE),
+    "within the least numbers": (1e-310, 5e-324, 0.0, 1e-320),
+}
+STEADY = (1.0, 0.1, 1e-2, 1e-3)
+
+
+def study(*groups) -> Results:
+    return results(*groups, targets=())
+
+
+def wild(values, status="diverged"):
+    return group("wild", [run(list(values), seed=seed, status=status) for seed in SEEDS])
+
+
+def steady(values=STEADY):
+    return group("steady", [run(list(values), seed=seed) for seed in SEEDS])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", WILD.values(), ids=WILD)
+@pytest.mark.parametrize("alone", [True, False])
+def test_figures_of_diverged_runs_are_drawn(values, alone):
+    found = study(wild(values, "finished")) if alone else study(steady(), wild(values))
+    drawn, labels = figure(found), list(found.study.labels)
+    (scale,) = drawn.scales.values()
+    assert math.isfinite(scale.low) and math.isfinite(scale.high) and scale.low < scale.high
+    assert 1 <= len(scale.ticks) <= 7
+    assert all(scale.low <= value <= scale.high for value, _ in scale.ticks)
+    image = svg(curves(drawn, labels, COLUMN))
+    coordinates = re.findall(r'(?<= d=")[^"]*', image.decode())
+    assert all(abs(float(n)) < 1e5 for d in coordinates for n in re.findall(r"-?[\d.]+", d))
+    spec = Spec(name="made", title="Made", about="", text="", studies=(found.study,))
+    assert len(as_json(spec, [(found, drawn)], labels)) < 2e5
+
+
+@pytest.mark.parametrize("values", list(WILD.values())[:-1], ids=list(WILD)[:-1])
+def test_a_diverged_run_extends_the_axis_by_three_decades_at_most(values):
+    (alone,) = figure(study(steady())).scales.values()
+    (scale,) = figure(study(steady(), wild(values))).scales.values()
+    if scale.log:
+        assert scale.high <= alone.high * 10 ** (1.2 * BEYOND[0])
+    else:
+        assert scale.high - scale.low <= 2.2 * (alone.high - alone.low)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("values", [(1.0, HUGE), (1.0, -HUGE)])
+def test_bands_and_medians_of_the_largest_numbers_are_finite(values):
+    runs = [run([1.0, values[1]], seed=seed, status="finished") for seed in range(8)]
+    runs[0] = run([1.0, -values[1]], seed=0, status="finished")
+    found = band(runs, "sfo", "m")
+    for line in (found.low, found.median, found.high):
+        assert np.isfinite(line).all()
+    assert math.isfinite(final(runs, "m").median)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e-307, 1e307), (1e-36, 1e280), (1e299, 1e302)])
+def test_logarithmic_ticks_of_an_extreme_axis(low, high):
+    ticks = list(log_ticks(low, high))
+    assert 2 <= len(ticks) <= 7 and all(low <= tick <= high for tick, _ in ticks)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1e300, 1e300), (1e299, 1e300), (-1e-299, 1e-299)])
+def test_linear_ticks_of_an_extreme_axis(low, high):
+    ticks = list(linear_ticks(low, high))
+    assert 2 <= len(ticks) <= 6 and all(low <= tick <= high for tick, _ in ticks)
+
+
+@pytest.mark.parametrize("values", WILD.values(), ids=WILD)
+def test_a_run_of_extreme_values_can_be_plotted(values):
+    pytest.importorskip("matplotlib")
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        axes = run(list(values)).plot("m")
+        axes.figure.canvas.draw()
