@@ -197,3 +197,21 @@ class Chromium:
     def paper(self):
         """Return the page as it is printed, as PDF."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])
+
+
+BENCH = "pfbench.benches[0]"
+"""The first study of the page of a report."""
+
+CHANGE = """((name, value) => {
+  const input = document.querySelector(`.switches [name="${name}"]`);
+  if (input.type === 'checkbox') input.click();
+  else {
+    input.value = value;
+    for (const event of ['input', 'change']) input.dispatchEvent(new Event(event, {bubbles: true}));
+  }
+})"""
+
+
+def change(browser, name, value=None):
+    """Change a switch of the page of a report."""
+    browser.run(f"{CHANGE}({json.dumps(name)}, {json.dumps(value)})")

@@ -86,7 +86,7 @@ def run_of(plan, rows=40):
     )
 
 
-def report_of(text, folder, rows=40, theory=None, notes=None, mine=False):
+def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=run_of):
     """Write the report of generated runs, and return its page and the report.
 
     It is on the first algorithm, if that is `mine`.
@@ -94,7 +94,7 @@ def report_of(text, folder, rows=40, theory=None, notes=None, mine=False):
     path = folder / "generated.toml"
     path.write_text(text, encoding="utf-8")
     spec = read_spec(path)
-    runs = {plan: run_of(plan, rows) for plan in spec.runs()}
+    runs = {plan: make(plan, rows) for plan in spec.runs()}
     outcomes = [
         Outcome(
             plan,

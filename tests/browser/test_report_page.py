@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting import collect, write_report
@@ -18,8 +19,6 @@ from pfbench.runs.storage.store import Store
 
 pytestmark = pytest.mark.browser
 
-BENCH = "pfbench.benches[0]"
-
 DRAWN = """JSON.stringify([
   [...document.querySelectorAll('.plot path, .plot text')].map((one) =>
     one.getAttribute('d') + one.getAttribute('style') + one.textContent),
@@ -27,20 +26,6 @@ DRAWN = """JSON.stringify([
     one.textContent),
 ])"""
 """All that the figure and the tables show."""
-
-CHANGE = """((name, value) => {
-  const input = document.querySelector(`.switches [name="${name}"]`);
-  if (input.type === 'checkbox') input.click();
-  else {
-    input.value = value;
-    for (const event of ['input', 'change']) input.dispatchEvent(new Event(event, {bubbles: true}));
-  }
-})"""
-
-
-def change(browser, name, value=None):
-    browser.run(f"{CHANGE}({json.dumps(name)}, {json.dumps(value)})")
-
 
 def reset(browser):
     browser.run(

@@ -123,6 +123,7 @@ def _study(
         "algorithms": [labels.index(label) for label in study.labels],
         "hidden": [labels.index(label) for label in study.labels if label not in shown],
         "logx": first.log,
+        "logy": any(scale.log for scale in first.scales.values()),
         "measures": study.measures,
         "counts": counts,
         "price": {kind: study.price.get(kind, 0) for kind in counts}

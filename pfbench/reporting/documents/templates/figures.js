@@ -238,7 +238,13 @@ const figures = (() => {
         [Infinity, 0]);
       found.push(slopeTrace(view, chosen, range));
     }
-    return named(view, found);
+    return named(view, shownY && !view.state.logy ? found.map((one) => near(one, shownY)) : found);
+  }
+
+  // A trace with its values far outside the axis cut: no browser draws a place of 300 digits.
+  function near(one, [low, high]) {
+    const far = 1e4 * (high - low || 1);
+    return {...one, y: one.y.map((y) => Math.min(Math.max(y, low - far), high + far))};
   }
 
   // Traces with names by which plotly.js knows them again, so that none is drawn over another's place.

@@ -57,7 +57,7 @@ const switches = (() => {
       x: study.price ? "price" : study.counts[0] ?? "iteration",
       prices: study.price ?? Object.fromEntries(study.counts.map((kind) => [kind, 1])),
       logx: study.logx,
-      logy: true,
+      logy: study.logy,
       gap: false,
       band: "band",
       slope: "none",
