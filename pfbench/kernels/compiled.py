@@ -3,6 +3,7 @@
 Importing numba takes longer than all else that pfbench imports, and most verbs compile nothing.
 """
 
+import os
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib.util import find_spec
@@ -11,12 +12,13 @@ from types import FunctionType
 from typing import Any, Self, TypeVar, cast
 
 from pfbench.base.arrays import Floats
+from pfbench.kernels.code_cache import enable_cache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a loop for one thread; the machine code is cached beside the source."""
+    """Compile a loop for one thread; the machine code is cached next to the source."""
     return _compiled(function)
 
 
@@ -86,7 +88,8 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
             known[name] = value.dispatcher()
     defaults, closure = function.__defaults__, function.__closure__
     seen = FunctionType(function.__code__, known, function.__name__, defaults, closure)
-    made = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(wraps(function)(seen))
+    made = numba.njit(nogil=True, error_model="numpy", **options)(wraps(function)(seen))
+    enable_cache(made)
     return cast(Callable[..., Any], made)
 
 
@@ -126,6 +129,12 @@ def sized(x: Floats, size: int) -> None:
     """Refuse an array of another size; compiled loops would read and write beyond it."""
     if x.size != size:
         raise IndexError("a point or gradient has another size than the problem's")
+
+
+def check_cache() -> None:
+    """Warn if compiled loops cannot be kept, before processes are started that would each say so."""
+    if has_numba() and not os.access(os.path.dirname(__file__), os.W_OK):
+        checked.dispatcher()  # type: ignore[attr-defined]
 
 
 class CompilationClock:

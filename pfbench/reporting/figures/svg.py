@@ -1,10 +1,12 @@
 """The figures for publication: SVG for the web, PDF for papers, the same bytes every time."""
 
 import io
+import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -116,8 +118,22 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 )
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let matplotlib not report, in three lines, that its folder is read-only."""
+    logger = logging.getLogger("matplotlib")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
 def _saved(drawing: Drawing, *forms: str) -> dict[str, bytes]:
-    import matplotlib as mpl
+    with _quiet():
+        import matplotlib as mpl
+        import matplotlib.figure  # it has the fonts, and with them all that is reported
 
     found = {}
     with mpl.rc_context():

@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.compiled import set_threads
+from pfbench.kernels.compiled import check_cache, set_threads
 from pfbench.kernels.libraries import LIBRARIES, load
 
 
@@ -26,6 +26,7 @@ def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Co
     serve, given
         What it does, with its own end of the pipe and what is given; first it must call `settle`.
     """
+    check_cache()
     how = _context()
     here, far = how.Pipe()
     process = how.Process(target=serve, args=(far, *given), daemon=True)

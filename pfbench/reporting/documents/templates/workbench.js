@@ -229,27 +229,31 @@ const workbench = (() => {
       const heights = this.heightsOf(view, panels, measures);
       this.plots = wanted.map(({panel, measure}, k) => {
         const plot = this.grid.querySelectorAll(".plot")[k];
-        const extents = heights.get(`${panel.problem}\n${measure}`);
-        const x = figures.extent(view, [panel], measure).x;
+        const {y, seen} = heights.get(`${panel.problem}\n${measure}`);
+        const {x} = figures.extent(seen, [panel], measure);
         const size = this.sizeOf(plot, wanted.length);
-        const layout = figures.layout(view, panel, measure, {x, y: extents.y}, size);
+        const layout = figures.layout(seen, panel, measure, {x, y}, size);
         layout.uirevision = JSON.stringify([this.state.x, this.state.logx, this.state.logy, key]);
         plot.setAttribute("aria-label", figures.description(view, panel, measure));
         const options = {displayModeBar: false, doubleClick: "reset"};
-        Plotly.react(plot, figures.traces(view, panel, measure, extents.y), layout, options);
+        Plotly.react(plot, figures.traces(seen, panel, measure, y), layout, options);
         if (!plot.dataset.listens) this.listen(plot);
         return plot;
       });
     }
 
-    // One range of y for each problem and measure, whatever the setting.
+    // One range of y for each problem and measure, whatever the setting, and the view that it is for:
+    // where nothing is positive, the axis is linear.
     heightsOf(view, panels, measures) {
       const found = new Map();
       for (const measure of measures) {
         for (const {problem} of panels) {
           const key = `${problem}\n${measure}`;
           const same = this.study.panels.filter((panel) => panel.problem === problem);
-          if (!found.has(key)) found.set(key, figures.extent(view, same, measure));
+          if (found.has(key)) continue;
+          const linear = {...view, state: {...view.state, logy: false}};
+          const seen = figures.extent(view, same, measure).y ? view : linear;
+          found.set(key, {seen, y: figures.extent(seen, same, measure).y});
         }
       }
       return found;
@@ -442,14 +446,14 @@ const workbench = (() => {
           color: view.colors.lines[number],
         })),
         panels: wanted.map(({panel, measure}) => {
-          const {y} = heights.get(`${panel.problem}\n${measure}`);
-          const extents = {x: figures.extent(view, [panel], measure).x, y};
+          const {y, seen} = heights.get(`${panel.problem}\n${measure}`);
+          const extents = {x: figures.extent(seen, [panel], measure).x, y};
           const name = panel.title || this.study.title;
           return {
             title: measures.length > 1 ? `${this.report.measures[measure]}, ${name}` : name,
             figure: {
-              data: figures.traces(view, panel, measure, y),
-              layout: figures.layout(view, panel, measure, extents, size),
+              data: figures.traces(seen, panel, measure, y),
+              layout: figures.layout(seen, panel, measure, extents, size),
             },
           };
         }),

@@ -1,0 +1,60 @@
+"""The cache of compiled loops on disk; where it fails, loops are compiled without it.
+
+A container or a shared installation may have no folder that can be written, and a disk may be full.
+"""
+
+import os
+import sys
+from functools import cache
+from typing import Any
+
+_IS_SAID = "PFBENCH_NO_CODE_CACHE"
+"""Set once the warning is printed, so that the processes started from here do not repeat it."""
+
+
+def enable_cache(dispatcher: Any) -> None:
+    """Let numba keep what it compiles for a loop, where it has a folder for it."""
+    try:
+        dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
+    except (RuntimeError, OSError):
+        warn("no cache folder can be written")
+
+
+def warn(reason: str) -> None:
+    """Print once that compiled loops are not kept."""
+    if _IS_SAID not in os.environ:
+        os.environ[_IS_SAID] = "1"
+        print(
+            f"pfbench: loops are compiled in each process, as {reason}: set NUMBA_CACHE_DIR to a "
+            "folder with space to compile them once.",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+@cache
+def _forgiving_cache() -> type[Any]:
+    """Return numba's cache of a function, in a form that never raises once it is created."""
+    from numba.core.caching import FunctionCache
+
+    class ForgivingCache(FunctionCache):  # type: ignore[misc]
+        """A cache in which an entry that cannot be read or written is a missing one."""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # a damaged file raises whatever pickle meets
+                self._try(self.flush)
+                return None
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            self._try(super().save_overload, sig, data)
+
+        def _try(self, action: Any, *arguments: Any) -> None:
+            try:
+                action(*arguments)
+            except OSError as error:
+                self.disable()
+                warn(f"the cache folder cannot be written ({error.strerror})")
+
+    return ForgivingCache
