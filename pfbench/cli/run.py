@@ -103,6 +103,7 @@ def _run(
     from pfbench.cli.report_text import results_as_json, results_of
     from pfbench.reporting import collect
     from pfbench.reporting.findings.ranking import essence
+    from pfbench.reporting.statistics.limits import limits_by_plan
     from pfbench.runs.execute import sweep
     from pfbench.runs.forecast import seconds_of
     from pfbench.runs.loop.stop import reached
@@ -111,7 +112,7 @@ def _run(
     kept = Store(folder)
     planned = searched(planned, kept, engine, quiet=quiet or as_json)
     plans = planned.runs()
-    total = len(plans)
+    total, limits = len(plans), limits_by_plan(planned)
     log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
@@ -132,7 +133,7 @@ def _run(
                 if found.status in FAILURES:
                     failed.append(outcome)
                 if as_json or not quiet:
-                    run = essence(found, planned.targets[outcome.plan])
+                    run = essence(found, planned.targets[outcome.plan], limits[outcome.plan])
                     outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
                 if as_json:
                     targets = reached(planned.targets[outcome.plan], found)

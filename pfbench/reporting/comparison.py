@@ -16,7 +16,7 @@ from pfbench.reporting.statistics.curves import Array, nothing_varies, numbers
 from pfbench.reporting.statistics.limits import Limits, common_limits, shortened
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.significance import Sample, leaders
+from pfbench.reporting.statistics.significance import Sample, leaders, middle
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
 from pfbench.runs.loop.stop import Stop
 
@@ -95,8 +95,7 @@ class Scored:
 
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
-        values = self.last[measure]
-        return float(np.median(values)) if values else math.inf
+        return middle(self.last[measure])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics.bootstrap import Interval, even
 from pfbench.reporting.statistics.curves import Final
-from pfbench.reporting.words import ABSENT, WORDS, significant, whole
+from pfbench.reporting.words import ABSENT, WORDS, as_printed, significant, whole
 from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
@@ -333,7 +333,8 @@ def calls(number: float) -> str:
     """Return a number of calls, of a mean too: every digit before the point, three at least."""
     if math.isinf(number):
         return NEVER
-    return whole(round(number)) if number >= 100 else significant(number)
+    printed = as_printed(number)
+    return whole(int(printed)) if printed.is_integer() else significant(number)
 
 
 def middle(cell: Final) -> str:

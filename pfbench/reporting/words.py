@@ -48,7 +48,10 @@ WORDS: Mapping[str, str] = MappingProxyType(
             "what restarting until it is reached costs on average"
         ),
         "hits": "how many runs of how many reach the target, as in 7/10",
-        "place": "1 and how many others need fewer expected calls, as in 3 of 24",
+        "place": (
+            "1 and how many others need fewer expected calls, as in 3 of 24; in a table of several"
+            " targets, to the hardest that each method reaches"
+        ),
         "told apart": (
             "a rank test over the seeds tells the two, with Holm's correction over all tests "
             "of its family; what does not vary over the seeds is compared as it is. What is "
@@ -123,6 +126,13 @@ def significant(number: float, digits: int = 3) -> str:
     if -3 <= power < 5:
         return f"{float(f'{mantissa}e{power}'):.{max(0, digits - 1 - power)}f}"
     return f"{mantissa}·{power_of_ten(power)}"
+
+
+def as_printed(number: float) -> float:
+    """Return a number as tables print it: with every digit before the point, three at least."""
+    if not math.isfinite(number):
+        return number
+    return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
 def calls_as_text(number: float) -> str:

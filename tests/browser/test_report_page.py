@@ -27,6 +27,7 @@ DRAWN = """JSON.stringify([
 ])"""
 """All that the figure and the tables show."""
 
+
 def reset(browser):
     browser.run(
         "[...document.querySelectorAll('button')].find("

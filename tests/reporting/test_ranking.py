@@ -10,9 +10,14 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting import tables
+from pfbench.reporting.comparison import compare
 from pfbench.reporting.findings import ranking
+from pfbench.reporting.findings.result_tables import comparisons, results_tables
+from pfbench.reporting.latex import latex
 from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.statistics.limits import common_limits, limits_by_plan
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.planning.study import Named, Setting, Study
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
@@ -61,16 +66,17 @@ def test_the_hardest_target_ranks_before_the_calls():
     assert order(found) == [("hard", 1), ("easy", 2), ("idle", 3)]
 
 
-def test_the_median_seed_counts_and_a_missed_target_is_never_dropped():
+def test_expected_calls_rank_and_a_missed_target_is_never_dropped():
     one_miss = [*falls(10, 12), *IDLE[:1]]
     two_misses = [*falls(2), *IDLE[:2]]
     found = results({"two": two_misses, "slow": falls(50, 60, 70), "one": one_miss})
-    assert order(found) == [("one", 1), ("slow", 2), ("two", 3)]
+    assert order(found) == [("slow", 1), ("one", 2), ("two", 3)]
     ((_, ranked),) = ranking.ranking(found)
     by_label = {one.group.label: one for one in ranked}
     assert [by_label[label].hits for label in ("one", "slow", "two")] == [2, 3, 1]
-    assert by_label["one"].calls["sfo"] == 12
-    assert by_label["two"].calls["sfo"] == float("inf")
+    assert by_label["slow"].calls["sfo"] == 60
+    assert by_label["one"].calls["sfo"] == (10 + 12 + 100) / 2
+    assert by_label["two"].calls["sfo"] == 2 + 100 + 100
     assert "3 of 9 runs miss the hardest target" in ranking.table(found).note
 
 
@@ -184,3 +190,90 @@ def test_figures_show_the_foremost_and_tables_all():
     assert shown.study.labels == ranking.foremost(whole)
     assert [one.label for one in shown.panels[0].groups] == list(shown.study.labels)
     assert len(whole.panels[0].groups) == 21
+
+
+# --- one definition of rank, wherever it stands ---
+
+LOS = {
+    # The lower medians are 2 992 and 2 960, the means of the two middle ones 2 992 and 3 024.
+    "even": ([2990, 2992, 2992, 2994], [0, 0, 500, 1000]),
+    "odd": ([2000, 2960, 3088, 9000], [0, 1000, 1000, 1000]),
+    "near": ([2991, 2992, 2993, 2993], [7, 7, 7, 7]),
+    "missing": ([100, 100, 100, None], [10, 10, 10, 10]),
+}
+
+
+def studied():
+    """A study in which medians, means and one count are each in another order."""
+
+    def one(sfo, lo):
+        end = 5000 if sfo is None else sfo
+        return run([1.0, 0.4, 0.4 if sfo is None else 0.05], [0, 1, end], lo=[0, 0, lo])
+
+    return results({name: list(map(one, *calls)) for name, calls in LOS.items()})
+
+
+def printed(text):
+    return float(text.split()[0].replace("\N{NARROW NO-BREAK SPACE}", "").replace("∞", "inf"))
+
+
+def test_every_table_ranks_by_the_numbers_that_it_prints():
+    found = studied()
+    screen = ranking.table(found)
+    ranked = {row.name: row.cells[0] for row in screen.rows}
+    assert ranked == {"missing": 1, "even": 2, "near": 2, "odd": 4}
+    for table, column in [(screen, 3), *((one, 2) for one in results_tables(comparisons(found)))]:
+        assert table.rows
+        numbers = [printed(tables.plain(row.cells[column])) for row in table.rows]
+        assert [row.cells[0] for row in table.rows] == [
+            1 + sum(other < number for other in numbers) for number in numbers
+        ]
+        texts = latex(table)  # what a paper prints is the same
+        assert all(row.name in texts for row in table.rows)
+
+
+def test_the_screen_and_the_page_print_the_same_calls():
+    found = studied()
+    screen = {row.name: row.cells for row in ranking.table(found).rows}
+    for at, page in enumerate(results_tables(comparisons(found))):
+        for row in page.rows:
+            assert printed(screen[row.name][3 + at]) == printed(tables.plain(row.cells[2]))
+    assert screen["odd"][4] == "750"  # the mean of its runs: no median of runs that are not one
+
+
+def test_without_targets_the_calls_are_those_of_one_run():
+    runs = [run([1.0, 0.4], [0, sfo], lo=[0, lo]) for sfo, lo in ((10, 1000), (500, 0), (900, 0))]
+    found = results({"a": [*runs, *runs]}, targets=())
+    ((_, (one,)),) = ranking.ranking(found)
+    assert one.calls == {"sfo": 500, "lo": 0}
+
+
+def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
+    budgets = {"small": Budget(sfo=100), "large": Budget(sfo=1000)}
+    steps = [1.0, 0.9, 0.8, 0.7, 0.05, 0.04]
+    methods = {
+        "small": [run(steps[:4], [0, 40, 60, 90], lo=[0, 1, 2, 3], spent=100)] * 3,
+        "large": [run(steps, [0, 30, 70, 95, 400, 900], lo=[0, 5, 6, 7, 50, 99])] * 3,
+    }
+    whole = results(methods, budgets=budgets)
+    limits = common_limits(plan for group in whole for plan in group.plans)
+    short = {
+        name: [ranking.essence(one, TARGETS, [limits]) for one in runs]
+        for name, runs in methods.items()
+    }
+    assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
+    for price in comparisons(whole):
+        numbers = [one.expected for one in compare(whole, price.price).panels[0].scored]
+        found = compare(results(short, budgets=budgets), price.price).panels[0].scored
+        assert [one.expected for one in found] == numbers
+
+
+def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):
+    path = tmp_path / "s.toml"
+    path.write_text(
+        'problems = ["quadratic"]\nseeds = 2\ntargets = ["fw_gap=1"]\nbudget = "{budget}"\n'
+        '[algorithms]\na = "frank-wolfe"\nb = "afw"\n[grid]\nbudget = ["sfo=100", "sfo=300"]\n'
+    )
+    found = limits_by_plan(read_spec(path))
+    assert len(found) == 8
+    assert all(limits == [plan.budget.limits] for plan, limits in found.items())

@@ -27,8 +27,11 @@ def test_who_needs_fewer_calls_wins_and_is_told():
 
 
 def test_who_needs_more_loses_to_the_best_of_the_others():
-    for duel in against("slower", fast(), slow(), slower(), idle()):
-        assert (duel.wins, duel.loses, duel.place, duel.number) == (False, True, 3, 4)
+    # 123.5 and 124.5 calls to the first target are both printed as 124, and share a rank.
+    for duel, place in zip(
+        against("slower", fast(), slow(), slower(), idle()), (2, 3), strict=True
+    ):
+        assert (duel.wins, duel.loses, duel.place, duel.number) == (False, True, place, 4)
         assert duel.other.group.label == "fast"
         assert duel.calls > duel.others
 

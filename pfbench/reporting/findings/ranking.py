@@ -1,11 +1,12 @@
-"""How the algorithms of a panel rank: by calls to targets, and by values at equal counts.
+"""How the algorithms of a panel rank: by expected calls to targets, and by values at equal counts.
 
-A run's score is the hardest target that it reaches, then the calls that it needs for it; that of a
-run that reaches none is its last value. An algorithm's score is the median over its seeds. Runs are
-compared at equal counts: what goes beyond the least budget of a panel is cut away, so nobody gains
-anything from a larger one, and who does nothing is ranked last.
+An algorithm ranks by the hardest target that it reaches, then by the expected calls to it; one that
+reaches none by the median of its last values. The rank is 1 and how many others have a smaller
+number, as the numbers are printed. Runs are compared at equal counts: what goes beyond the least
+budget of a panel is cut away, so a larger budget is no advantage.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +18,12 @@ import numpy as np
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics.curves import column, nothing_varies
+from pfbench.reporting.statistics.limits import Limits, first_beyond
 from pfbench.reporting.statistics.prices import Price
-from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.runtimes import ert, runtimes
 from pfbench.reporting.statistics.significance import Sample, leaders, middle
-from pfbench.reporting.tables import Cell, Row, Table
-from pfbench.reporting.words import inside, listed, whole
+from pfbench.reporting.tables import Cell, Row, Table, calls
+from pfbench.reporting.words import as_printed, inside, listed, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import tuned_label
@@ -33,7 +35,12 @@ MOST_SHOWN = 14
 """Lines of a figure that are still told apart."""
 
 Score = tuple[int, float, float]
-"""Targets missed, calls to the hardest one reached, and last value: each infinite if unknown."""
+"""Targets missed, calls to the hardest one reached, and last value: each infinite if unknown.
+
+Of a run, or of an algorithm: its expected calls, and its median value, as they are printed."""
+
+
+_NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 
 @dataclass(frozen=True)
@@ -45,18 +52,19 @@ class Ranked:
     group
         Its runs, at the counts that all had.
     place
-        Its place; equal scores share one. None if no run has an answer.
+        Its rank; equal scores share one. None if no run has an answer, and if it needs no calls of
+        the kind that ranks.
     clear
         Whether it is the first, and a rank test over the seeds tells it from every other.
     hits
         How many runs reach the hardest target of the study.
     target
-        The hardest target that its median run reaches.
+        The hardest target that any of its runs reaches.
     calls
-        Medians of the calls to `target`, by kind; of whole runs, where the study has no targets;
-        infinite where half of the runs or more miss it.
+        Expected calls to `target`, by kind, infinite where it reaches none; where the study has no
+        targets, the calls of the run that is in the middle of all.
     spent
-        Medians of the calls of whole runs.
+        The least that one of its runs spent in all, by kind.
     last
         Median of the last values of the measure that is compared.
     """
@@ -81,31 +89,45 @@ Ranking = list[tuple[Panel, list[Ranked]]]
 """How the algorithms of each panel rank, the first first."""
 
 
-def ranking(results: Results) -> Ranking:
-    """Return how the algorithms of each panel rank, the first first."""
-    kinds = kinds_of(results)
+def ranking(results: Results, price: Price | None = None, *, last: bool = True) -> Ranking:
+    """Return how the algorithms of each panel rank, the first first.
+
+    Parameters
+    ----------
+    price
+        What a call costs; the price of the study, or its first kind of calls, if not given.
+    last
+        Whether those that reach no target rank by their last values; otherwise they have no rank.
+    """
+    price = price or price_of(results)
     panels = [at_equal_counts(panel)[1].groups for panel in results.panels]
-    scores = [[_scores(results, group, kinds[0]) for group in groups] for groups in panels]
+    scores = [[_score(results, group, price, last=last) for group in groups] for groups in panels]
+    places = [[_rank(score, row) for score in row] for row in scores]
     samples = [
         [
             Sample(values, nothing_varies(group.runs))
-            for values, group in zip(row, some, strict=True)
+            for values, group in zip(_as_ranks(row), groups, strict=True)
         ]
-        for row, some in zip(map(_as_ranks, scores), panels, strict=True)
+        for row, groups in (
+            ([_scores(results, group, price) for group in groups], groups) for groups in panels
+        )
     ]
-    leading = leaders(samples, [[middle(one.values) for one in row] for row in samples])
+    shown = [[float("inf") if place is None else place for place in row] for row in places]
     found = []
-    for panel, groups, row, first in zip(results.panels, panels, scores, leading, strict=True):
-        order = sorted(range(len(groups)), key=lambda at: _median(row[at]))
-        places: dict[Score, int] = {}
-        for place, at in enumerate(order, 1):
-            places.setdefault(_median(row[at]), place)
+    for panel, groups, row, score, first in zip(
+        results.panels, panels, places, scores, leaders(samples, shown), strict=True
+    ):
+        order = sorted(range(len(groups)), key=lambda at: score[at] or _NO_SCORE)
         ranked = [
-            _ranked(results, groups[at], _median(row[at]), places, clear=at == first)
-            for at in order
+            _ranked(results, groups[at], score[at], row[at], clear=at == first) for at in order
         ]
         found.append((panel, ranked))
     return found
+
+
+def price_of(results: Results) -> Price:
+    """Return what ranks the algorithms of a study: its price, or the first kind of its calls."""
+    return Price.of(results.study.price or kinds_of(results)[0])
 
 
 def foremost(results: Results) -> tuple[str, ...]:
@@ -124,15 +146,18 @@ def foremost(results: Results) -> tuple[str, ...]:
     return tuple(label for label in labels if label in chosen)
 
 
-def essence(run: Run, targets: Sequence[Stop]) -> Run:
+def essence(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
     """Return a run with those rows of its trace alone that its rank follows from.
 
-    These are the first that reach each target, and the last with a value of each measure.
+    These are the first that reach each target, and the last with a value of each measure, in the
+    whole run and within each of some limits; and the next row, which a shortened run is charged.
     """
     firsts = (run.first(target.measure, target.target) for target in targets)
     needed = {at for at in firsts if at is not None}
-    for name in run.columns:
-        needed |= {int(at) for at in np.flatnonzero(~np.isnan(column(run, name)))[-1:]}
+    for end in {len(run.rows), *(first_beyond(run, one) for one in limits)}:
+        needed |= {end} & {*range(len(run.rows))}
+        for name in run.columns:
+            needed |= {int(at) for at in np.flatnonzero(~np.isnan(column(run, name)[:end]))[-1:]}
     return replace(run, rows=[run.rows[at] for at in sorted(needed)], x=None)
 
 
@@ -168,8 +193,8 @@ def table(results: Results) -> Table:
     if study.stop:
         head.append(f"seeds to {study.stop.target:g}")
     head += ["target"] if several else []
-    calls = "{} to target" if study.targets else "{}"
-    head += [calls.format(kind.upper()) for kind in kinds]
+    to = " to target" if study.targets else ""
+    head += [f"{kind.upper()}{to}" for kind in kinds]
     return Table(
         f"{study.title}: results", _note(results), (*head, f"last {inside(measure)}", "ended"), rows
     )
@@ -202,9 +227,26 @@ def as_json(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _scores(results: Results, group: Group, kind: str) -> list[Score]:
-    """Return the scores of the runs of one algorithm; less is better."""
-    targets, price = results.study.targets, Price.of(kind)
+def _score(results: Results, group: Group, price: Price, *, last: bool) -> Score | None:
+    """Return the score of an algorithm; less is better. None if it has no number."""
+    targets = results.study.targets
+    for missed, target in enumerate(reversed(targets)):
+        found = runtimes(group.to(target).runs, target, price)
+        if found.hits:
+            return (missed, as_printed(ert(found)), np.inf) if found.charged.any() else None
+    value = middle([run.last(compared(results)) for run in group.runs]) if last else np.inf
+    return (len(targets), np.inf, as_printed(value)) if np.isfinite(value) else None
+
+
+def _rank(score: Score | None, scores: Sequence[Score | None]) -> int | None:
+    if score is None:
+        return None
+    return 1 + sum(other is not None and other < score for other in scores)
+
+
+def _scores(results: Results, group: Group, price: Price) -> list[Score]:
+    """Return the scores of the runs of one algorithm, for a test; less is better."""
+    targets = results.study.targets
     calls = np.array([runtimes(group.to(one).runs, one, price).calls for one in targets])
     measure = compared(results)
     found = []
@@ -214,10 +256,6 @@ def _scores(results: Results, group: Group, kind: str) -> list[Score]:
         missed = len(targets) - 1 - reached[-1] if reached else len(targets)
         found.append((missed, spent, np.inf if reached else run.last(measure)))
     return found
-
-
-def _median(scores: Sequence[Score]) -> Score:
-    return sorted(scores)[(len(scores) - 1) // 2]
 
 
 def _as_ranks(row: Sequence[Sequence[Score]]) -> list[Any]:
@@ -231,47 +269,49 @@ def _lost(score: Score) -> bool:
 
 
 def _ranked(
-    results: Results, group: Group, score: Score, places: Mapping[Score, int], *, clear: bool
+    results: Results, group: Group, score: Score | None, place: int | None, *, clear: bool
 ) -> Ranked:
     study, kinds = results.study, kinds_of(results)
-    reached = study.targets[len(study.targets) - 1 - score[0]] if np.isfinite(score[1]) else None
-    spent = {kind: middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
-    calls = spent
-    if study.targets:
-        calls = {
-            kind: middle(runtimes(group.to(reached).runs, reached, Price.of(kind)).calls)
-            if reached
-            else np.inf
-            for kind in kinds
-        }
-    hardest = study.stop
+    hits = {
+        target: runtimes(group.to(target).runs, target, Price.of("iteration")).hits
+        for target in study.targets
+    }
+    reached = next((target for target in reversed(study.targets) if hits[target]), None)
+    by_kind = {kind: sorted(getattr(run.counts, kind) for run in group.runs) for kind in kinds}
+    calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
+    if reached:
+        runs = group.to(reached).runs
+        calls = {kind: ert(runtimes(runs, reached, Price.of(kind))) for kind in kinds}
+    elif not study.targets:
+        counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
+        calls = dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
     return Ranked(
         group,
-        None if _lost(score) else places[score],
+        place,
         clear,
-        runtimes(group.runs, hardest, Price.of("iteration")).hits if hardest else 0,
+        hits[study.stop] if study.stop else 0,
         reached,
         calls,
-        spent,
+        {kind: float(numbers[0]) for kind, numbers in by_kind.items()},
         middle([run.last(compared(results)) for run in group.runs]),
     )
 
 
 def _calls(one: Ranked, kind: str) -> str:
-    calls = one.calls[kind]
-    return whole(int(calls)) if np.isfinite(calls) else f"> {whole(int(one.spent[kind]))}"
+    number = one.calls[kind]
+    return calls(number) if np.isfinite(number) else f"> {whole(int(one.spent[kind]))}"
 
 
-def ranked_by(results: Results) -> str:
-    """Return a sentence on what the places follow from."""
-    study, kind = results.study, kinds_of(results)[0]
+def ranked_by(results: Results, price: Price | None = None) -> str:
+    """Return a sentence on what the ranks follow from."""
+    study, price = results.study, price or price_of(results)
     if study.stop is None:
         last = inside(compared(results))
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = listed([f"{target.target:g}" for target in study.targets])
     return (
-        f"Ranked by {kind.upper()} calls to the hardest target that the median seed reaches "
-        f"({inside(study.stop.measure)} at most {levels})."
+        f"Ranked by expected {price.calls} to the hardest target that a method reaches "
+        f"({inside(study.stop.measure)} at most {levels}), as printed; equal numbers share a rank."
     )
 
 
@@ -285,7 +325,7 @@ def _note(results: Results) -> str:
         if hits < len(runs):
             said.append(
                 f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
-                f"“> N” had spent N without reaching it."
+                f"“> N”: no run reached a target, and each spent N or more."
             )
     bold = "Bold: told from every other by a rank test over the seeds (Holm)."
     return " ".join([ranked_by(results), bold, *said])

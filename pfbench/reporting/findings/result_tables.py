@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, at_equal_counts, compare
-from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
+from pfbench.reporting.findings.ranking import ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics.curves import Final
@@ -52,29 +52,22 @@ def comparisons(results: Results) -> list[Comparison]:
 
 def results_tables(compared: Sequence[Comparison]) -> list[Table]:
     """Return a table for each kind of calls; the first has the last values, which have no kind."""
-    ranked = ranking(compared[0].results)
-    return [results_table(one, ranked, last=number == 0) for number, one in enumerate(compared)]
+    return [results_table(one, last=number == 0) for number, one in enumerate(compared)]
 
 
 def results_table(
-    comparison: Comparison,
-    ranked: Ranking | None = None,
-    *,
-    last: bool = True,
-    only: Collection[str] | None = None,
+    comparison: Comparison, *, last: bool = True, only: Collection[str] | None = None
 ) -> Table:
     """Return who needs how many calls to each target, where all end, and in which order.
 
     Parameters
     ----------
-    ranked
-        The ranking of the study, where it is known already.
     last
-        Whether the last values stand in it.
+        Whether the last values are in it, which then rank those that reach no target.
     only
         The algorithms that have a row; all, if it is not given.
     """
-    ranked = ranked or ranking(comparison.results)
+    ranked = ranking(comparison.results, comparison.price, last=last)
     study = comparison.results.study
     shown = comparison.measures if last else ()
     rows = []
@@ -109,7 +102,7 @@ def _note(comparison: Comparison, last: bool) -> str:
     if last:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
         parts.append(f"Last values are medians (least to greatest) {_where(comparison)}{equal}.")
-    parts.append(ranked_by(comparison.results))
+    parts.append(ranked_by(comparison.results, comparison.price))
     parts.append(
         "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
         "of the best against each other one, in all columns)."

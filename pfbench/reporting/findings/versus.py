@@ -11,7 +11,7 @@ from pfbench.reporting.statistics.bootstrap import EVEN, Interval, ratio_interva
 from pfbench.reporting.statistics.curves import first
 from pfbench.reporting.statistics.significance import told
 from pfbench.reporting.tables import SAME, Cell, Ratio, Row, Table
-from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
+from pfbench.reporting.words import as_printed, calls_as_text, counted, inside, listed, significant
 from pfbench.runs.loop.run import HOLDS
 from pfbench.runs.loop.stop import Stop
 
@@ -103,8 +103,9 @@ def _duel(panel: Compared, me: Scored, at: int, target: Stop, mine: Collection[s
     others = [one for one in panel.scored if one.group.label not in mine]
     reaching = [one for one in others if math.isfinite(one.needs(at))]
     best = min(reaching, key=lambda one: one.needs(at), default=None)
-    calls = me.needs(at)
-    place = 1 + sum(one.needs(at) < calls for one in others) if math.isfinite(calls) else None
+    calls, place = as_printed(me.needs(at)), None
+    if math.isfinite(calls):
+        place = 1 + sum(as_printed(one.needs(at)) < calls for one in others)
     found = Duel(panel.panel.title, target, me, best, at, place, len(others) + 1)
     if best is None:
         return found

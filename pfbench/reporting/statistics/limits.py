@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Spec
 
 Limits = Mapping[str, float]
 """The most calls, by the name of the count."""
@@ -25,6 +27,19 @@ def common_limits(plans: Iterable[PlannedRun]) -> Limits:
     return found
 
 
+def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
+    """Return the budgets within which each planned run is compared, in all panels that it is in."""
+    found: dict[PlannedRun, list[Limits]] = {}
+    for study in spec.studies:
+        for problem, setting in product(study.problems, study.settings):
+            planned = [study.plans_by_target(problem, one, setting) for one in study.algorithms]
+            hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
+            limits = common_limits(hardest)
+            for plan in {plan for one in planned for plans in one.values() for plan in plans}:
+                found.setdefault(plan, []).append(limits)
+    return found
+
+
 def shortened(run: Run, limits: Limits) -> Run:
     """Return what a run had done within a smaller budget; itself, if it stayed within it.
 
@@ -32,15 +47,10 @@ def shortened(run: Run, limits: Limits) -> Run:
     that budget could have spent beyond that row: up to its next row, and up to the limits. So
     nothing is gained by a larger budget.
     """
-    whole = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
-    if all(whole[name] <= limit for name, limit in limits.items()):
+    further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
+    if all(further[name] <= limit for name, limit in limits.items()):
         return run
-    places = [(run.columns.index(name), limit) for name, limit in limits.items()]
-    exceeding = (
-        at for at, row in enumerate(run.rows) if any(row[place] > limit for place, limit in places)
-    )
-    number = next(exceeding, len(run.rows))
-    further = whole
+    number = first_beyond(run, limits)
     if number < len(run.rows):
         further = dict(zip(run.columns, run.rows[number], strict=True))
     counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
@@ -56,3 +66,12 @@ def shortened(run: Run, limits: Limits) -> Run:
         oracle_seconds=math.nan,
         rows=run.rows[:number],
     )
+
+
+def first_beyond(run: Run, limits: Limits) -> int:
+    """Return the number of the first recorded row beyond limits; that of all rows without one."""
+    places = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
+    exceeding = (
+        at for at, row in enumerate(run.rows) if any(row[place] > limit for place, limit in places)
+    )
+    return next(exceeding, len(run.rows))

@@ -197,4 +197,8 @@ def middle(sample: Sequence[float] | Array) -> float:
 
     It is infinite where one of these is: half of the runs have no value.
     """
-    return float(np.median(sample)) if len(sample) else float("inf")
+    values, half = np.sort(sample), (len(sample) - 1) // 2
+    if not values.size:
+        return float("inf")
+    low, high = float(values[half]), float(values[len(values) - 1 - half])
+    return low if low == high else 0.5 * low + 0.5 * high  # the sum of the two may overflow
