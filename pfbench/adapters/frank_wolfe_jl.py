@@ -160,6 +160,7 @@ def read_trajectory(
                 "what each is, in order."
             )
     named = [dict(zip(columns, row, strict=True)) for row in found]
+    _check_order(path, named)
     size = max(abs(row["primal"]) for row in named)
     for k, row in enumerate(named, start=1):
         if row["dual_gap"] < -1e-8 * size:
@@ -170,6 +171,25 @@ def read_trajectory(
     rows = tuple(_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
     return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())
+
+
+def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None:
+    """Refuse rows that are not those of one run: what counts from 0 on is whole, and never falls.
+
+    Time is not whole, and may be equal in several rows.
+    """
+    for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
+        least = 0.0
+        for k, row in enumerate(named, start=1):
+            value = row[name]
+            if name != "time" and not value.is_integer():
+                raise InputError(f"row {k} of {path} has {name}={value:g}, no whole number.")
+            if value < least:
+                raise InputError(
+                    f"row {k} of {path} has {name}={value:g} after {least:g}: it must hold the rows "
+                    "of one run, in order."
+                )
+            least = value
 
 
 def _row(named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None) -> Numbers:
@@ -203,13 +223,21 @@ def _bytes(path: Path) -> bytes:
 def _rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
     """Return the rows of a file, all finite numbers."""
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
         found = json.loads(text) if path.suffix == ".json" else _delimited(text)
         if isinstance(found, dict):
             if entry not in found:
                 raise unknown(f"entry of {path}", str(entry), found)
             found = found[entry]
+        empty = next((k for k, row in enumerate(found, 1) if None in row), None)
+        if empty is not None:
+            raise InputError(
+                f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write the "
+                "file without that row."
+            )
         rows = [[float(number) for number in row] for row in found]
+    except RecursionError as error:
+        raise InputError(f"{path} has no rows of numbers: its lists are nested deeply.") from error
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise

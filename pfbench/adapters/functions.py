@@ -156,14 +156,24 @@ class FunctionSet(Body):
         return self._start.copy()
 
 
+def _floats(source: str, found: Any) -> Floats:
+    """Return what a function of the user returns as a new array of float64, if it is real."""
+    if hasattr(found, "toarray"):
+        found = found.toarray()
+        found = found.ravel() if 1 in found.shape else found
+    if np.iscomplexobj(found):
+        raise InputError(f"{source} returns complex numbers: return real ones.")
+    return np.array(found, dtype=np.float64)
+
+
 def _minimiser(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
     """Return g -> v of a linear minimisation in either shape."""
     if _needed(lmo) < 2:
-        return lambda g: np.array(lmo(g), dtype=np.float64)
+        return lambda g: _floats("lmo", lmo(g))
 
     def from_copt(g: Floats) -> Floats:
         found = lmo(-g, np.zeros_like(g), None)
-        return np.array(found[0], dtype=np.float64) + 0.0  # no -0.0
+        return _floats("lmo", found[0]) + 0.0  # no -0.0
 
     return from_copt
 
@@ -224,8 +234,8 @@ class Functions(FiniteSum):
         """Return grad f(x)."""
         x = self._copy(x)
         if callable(self.jac):
-            return np.array(self.jac(x, *self.args), dtype=np.float64)
-        return np.array(self.fun(x, *self.args)[1], dtype=np.float64)
+            return _floats("jac", self.jac(x, *self.args))
+        return _floats("fun", self.fun(x, *self.args)[1])
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -237,7 +247,7 @@ class Functions(FiniteSum):
             pairs = zip(indices, weights, strict=True)
             one = (w * mean(self._copy(x), np.array([i])) for i, w in pairs)
             return np.asarray(sum(one), dtype=np.float64)
-        return np.array(mean(self._copy(x), indices.copy()), dtype=np.float64)
+        return _floats("the component gradients", mean(self._copy(x), indices.copy()))
 
     def _copy(self, x: Any) -> Floats:
         """Return a copy of a point, which a function may change."""

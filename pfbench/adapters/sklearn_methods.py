@@ -15,6 +15,7 @@ import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell
 from pfbench.adapters.plain import PlainOracles
+from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter, whole
 
 
@@ -50,9 +51,18 @@ class PartialFit(BlackBox):
 
     def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
+        if not callable(self.estimator):
+            raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()
+        if getattr(model, "fit_intercept", False):
+            raise InputError("an intercept is no part of the point: set fit_intercept=False.")
+        if plain.start.any():
+            raise InputError("partial_fit begins at 0: give the problem that start.")
+        sparse = hasattr(self.features, "tocsr")
+        features = self.features.tocsr() if sparse else np.asarray(self.features)
+        labels = np.asarray(self.labels)
         classes = (
-            {"classes": np.unique(self.labels)}
+            {"classes": np.unique(labels)}
             if hasattr(model, "predict_proba") or hasattr(model, "decision_function")
             else {}
         )
@@ -60,6 +70,6 @@ class PartialFit(BlackBox):
         for _ in range(self.iterations):
             S = rng.integers(plain.n, size=self.batch)
             plain.batch(S, z)
-            model.partial_fit(self.features[S], self.labels[S], **classes)
+            model.partial_fit(features[S], labels[S], **classes)
             z = np.ravel(model.coef_)
             tell(z)

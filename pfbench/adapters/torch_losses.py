@@ -27,7 +27,8 @@ class _Losses:
     def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
         self._torch = library("torch", '"pfbench[torch]"')
         self._module = deepcopy(module).double().eval()
-        self._loss, self._inputs, self._targets = loss, _double(inputs), _double(targets)
+        tensors = map(self._torch.as_tensor, (inputs, targets))
+        self._loss, (self._inputs, self._targets) = loss, map(_double, tensors)
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
         self.n = len(inputs)
         if not self._parameters:
@@ -45,11 +46,45 @@ class _Losses:
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
         """Return the gradient of the mean of some losses, of all if not said which."""
-        mean = self._mean(x, indices)
-        found = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
+        with self._torch.enable_grad():
+            mean = self._mean(x, indices)
+            found = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
         pairs = zip(found, self._parameters, strict=True)
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
+
+    def check(self) -> None:
+        """Refuse losses of which each input has another than it has among all."""
+        with self._torch.no_grad():
+            first, again, both = (self._losses(slice(stop)) for stop in (1, 1, 2))
+            if not self._torch.equal(first, again):
+                raise InputError(
+                    "the module or the loss is random: evaluated twice at one point, it has two "
+                    "values."
+                )
+            own, among = first[0], both[0]
+            if own.shape != among.shape or not self._torch.allclose(
+                own, among, rtol=1e-9, atol=1e-12, equal_nan=True
+            ):
+                shapes = [tuple(one.shape) for one in (self._outputs(slice(2)), self._targets[:2])]
+                raise InputError(
+                    "the loss of an input depends on the others: of two inputs the outputs have "
+                    f"shape {shapes[0]} and the targets {shapes[1]}, so that the first has a loss "
+                    f"of shape {tuple(among.shape)}, and alone {tuple(own.shape)}; let outputs and "
+                    "targets have one shape."
+                )
+
+    def _outputs(self, indices: Any) -> Any:
+        return self._module(self._inputs[indices])
+
+    def _losses(self, indices: Any) -> Any:
+        losses = self._loss(self._outputs(indices), self._targets[indices])
+        if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
+            raise InputError(
+                "the loss returns one number for all: give it reduction='none', so that there is "
+                "one for each component."
+            )
+        return losses
 
     def _mean(self, x: Floats, indices: Any) -> Any:
         torch, k = self._torch, 0
@@ -57,13 +92,7 @@ class _Losses:
             for p in self._parameters:
                 p.copy_(torch.from_numpy(x[k : k + p.numel()].copy()).view_as(p))
                 k += p.numel()
-        losses = self._loss(self._module(self._inputs[indices]), self._targets[indices])
-        if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
-            raise InputError(
-                "the loss returns one number for all: give it reduction='none', so that there is "
-                "one for each component."
-            )
-        return losses.mean()
+        return self._losses(indices).mean()
 
 
 def _double(tensor: Any) -> Any:
@@ -92,7 +121,7 @@ def from_module(
     loss
         ``loss(outputs, targets)``, with ``reduction="none"``.
     inputs, targets
-        Tensors, a component for each entry of the first axis.
+        Tensors or arrays, a component for each entry of the first axis.
     lmo, constants, properties
         As `from_functions` takes them; a set has to have the module's parameters in it.
 
@@ -102,6 +131,7 @@ def from_module(
         If torch is not installed, or something does not fit.
     """
     losses = _Losses(module, loss, inputs, targets)
+    losses.check()
     return from_functions(
         losses.value,
         losses.gradient,

@@ -86,6 +86,12 @@ def _read(text: str) -> Selector:
     """Return the selector of a text; the runs of a store have the same few many times."""
     match = _FORM.fullmatch(unquoted(text))
     if match is None:
+        strange = re.match(r"[^\[\]=,\"']*([\[\]=,\"']).*\.py(:|$)", text.strip())
+        if strange is not None and "/" in text[strange.end(1) :]:
+            raise InputError(
+                f"cannot read {text!r}: the path of a file must not have {strange[1]!r} in it: "
+                "rename that folder, or start from inside it."
+            )
         raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
     name, inside = match.groups()
     texts: dict[str, str] = {}

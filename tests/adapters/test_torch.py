@@ -114,3 +114,42 @@ def test_a_loss_that_is_reduced_is_refused(torch):
     zeros = torch.zeros(5, 3), torch.zeros(5, 1)
     with pytest.raises(InputError, match="reduction='none'"):
         from_module(module(torch), torch.nn.MSELoss(), *zeros)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets", "loss"),
+    [
+        ((4, 1), (4,), "mse"),
+        ((4,), (4, 1), "mse"),
+        ((4, 1), (4,), "l1"),
+        ((4, 1), (4,), "own"),
+        ((4, 1), (4, 1), "centred"),
+    ],
+)
+def test_losses_that_mix_inputs_are_refused(torch, outputs, targets, loss):
+    kinds = {
+        "mse": torch.nn.MSELoss(reduction="none"),
+        "l1": torch.nn.L1Loss(reduction="none"),
+        "own": lambda o, t: (o - t) ** 2,
+        "centred": lambda o, t: (o - o.mean() - t) ** 2,
+    }
+    layers = [torch.nn.Linear(1, 1)] + ([torch.nn.Flatten(0)] if len(outputs) == 1 else [])
+    X, y = torch.arange(4.0)[:, None], torch.arange(4.0).reshape(targets)
+    with pytest.raises(InputError, match="depends on the others"):
+        from_module(torch.nn.Sequential(*layers), kinds[loss], X, y)
+
+
+def test_a_module_in_any_surroundings(torch):
+    X, y = np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]])
+    net, loss = torch.nn.Linear(1, 1), torch.nn.MSELoss(reduction="none")
+    with torch.no_grad():
+        problem = from_module(net, loss, X, y)
+        assert np.array_equal(problem.gradient(np.array([1.0, 0.0])), [0.0, 0.0])
+    assert problem.value(np.array([1.0, 0.0])) == 0.0
+
+    class Noisy(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) + torch.randn(1)
+
+    with pytest.raises(InputError, match="random"):
+        from_module(Noisy(1, 1), loss, X, y)

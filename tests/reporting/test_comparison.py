@@ -259,6 +259,29 @@ def test_every_macro_has_a_name_of_its_own_and_the_keys_of_its_runs():
         assert line.startswith(("%", "\\newcommand{\\pf"))
 
 
+LABELS = ["SVRG", "SVRG+", "SVRG*", "β-SVRG", "γ-SVRG", "SVRG中", "SVRG国", "SVRG!"]
+
+
+def test_a_further_label_moves_no_macro_to_another_number():
+    def by_label(labels):
+        """The names of the macros by method."""
+        text, found = macros([comparisons(results(*map(named, labels)))]), {}
+        for line in text.splitlines()[3:]:
+            if line.startswith("% "):
+                label = line[2:].partition(",")[0]
+            elif name := re.match(r"\\newcommand\{\\(\w+)", line):
+                found.setdefault(name[1], label)
+        return found
+
+    whole = by_label(LABELS)
+    assert len(set(whole.values())) == len(LABELS)
+    assert {"pfSVRGPlusSfoMOne", "pfSVRGStarSfoMOne", "pfBetaSVRGSfoMOne"} <= {*whole}
+    assert by_label(LABELS[::-1]) == whole
+    for label in LABELS:
+        fewer = by_label([one for one in LABELS if one != label])
+        assert all(whole.get(name, of) == of for name, of in fewer.items())
+
+
 def test_the_bibliography_is_read_by_bibtex(tmp_path):
     if shutil.which("bibtex") is None:
         pytest.skip("bibtex is not installed")

@@ -114,22 +114,28 @@ def _parse(block: bytes, layout: _Layout) -> Triples | None:
 
     text = _unended(block)
     if layout.separator == b"::":
-        if b"\t" in text:
-            return None
-        text = text.replace(b"::", b"\t")
+        text = text.replace(b"\t", b" ").replace(b"::", b"\t")
+    codes = np.frombuffer(text, dtype=np.uint8)
+    separator = ord("," if layout.separator == b"," else "\t")
+    ends = np.flatnonzero(codes == ord("\n"))
+    fields = 1 + np.diff(np.searchsorted(np.flatnonzero(codes == separator), ends), prepend=0)
+    if (fields != layout.fields).any():
+        return None
     user, item, rating = layout.columns
     try:
         frame = pd.read_csv(
             io.BytesIO(text),
-            sep="," if layout.separator == b"," else "\t",
+            sep=chr(separator),
             header=None,
             quoting=csv.QUOTE_NONE,
             skip_blank_lines=False,
+            usecols=[user, item, rating],  # the others may hold anything, in any encoding
+            encoding="latin-1",
             dtype={user: np.int64, item: np.int64, rating: np.float64},
         )
     except (ValueError, OverflowError):
         return None
-    if frame.shape != (text.count(b"\n"), layout.fields) or frame.iloc[:, -1].isna().any():
+    if len(frame) != text.count(b"\n"):
         return None
     users, items = (frame[column].to_numpy(dtype=np.int64) for column in (user, item))
     values = frame[rating].to_numpy(dtype=np.float64)

@@ -96,6 +96,11 @@ def _parse(text: bytes, features: int) -> Rows | None:
         return None
     if colons.size and (colons[0] == 0 or not (inked[colons - 1] & inked[colons + 1]).all()):
         return None
+    # An index is of digits alone, and no 1.0 or 1e1.
+    strange = inked & ((codes < ord("0")) | (codes > ord("9")))
+    before = np.cumsum(strange) - strange  # strange characters before each
+    if (before[colons] > before[np.flatnonzero(starts)[owner - 1]]).any():
+        return None
     try:
         numbers = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
     except (ValueError, DeprecationWarning):  # the latter before NumPy 2.3

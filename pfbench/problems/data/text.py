@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import lzma
 import math
 import zipfile
 import zlib
@@ -14,7 +15,7 @@ from typing import IO, Protocol, cast
 BLOCK = 1 << 23
 """Bytes that are parsed at a time, so that memory stays bounded for the largest sets."""
 
-PACKED = (".bz2", ".gz", ".zip")
+PACKED = (".bz2", ".gz", ".xz", ".zip")
 """The packed forms that are read, by the end of the file's name."""
 
 
@@ -38,11 +39,11 @@ def unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[bytes
     path
         The file.
     form
-        The name that tells how it is packed (``.bz2``, ``.gz``, ``.zip``, anything else: not);
+        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``, anything else: not);
         it is apart from `path` because a download is checked before it gets its name.
     members
         Names of the wanted file inside a zip, whatever its folder there; the first that is found
-        is taken, and it may itself be packed as ``.gz`` or ``.bz2``.
+        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
 
     Raises
     ------
@@ -63,10 +64,12 @@ def unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[bytes
                 stream = stack.enter_context(path.open("rb"))
             if suffix == ".bz2":
                 stream = cast(IO[bytes], stack.enter_context(bz2.BZ2File(stream)))
+            elif suffix == ".xz":
+                stream = cast(IO[bytes], stack.enter_context(lzma.LZMAFile(stream)))
             elif suffix == ".gz":
                 stream = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream)))
             yield stream
-    except (EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise ContentError(f"it is damaged or truncated ({error})") from error
     except OSError as error:
         # A packed stream with the wrong first bytes is an OSError without an error number.
@@ -79,7 +82,7 @@ def _member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
     """Return the full name of the first of `members` in the archive."""
     present = {PurePosixPath(name).name: name for name in archive.namelist()}
     for wanted in members:
-        for packed in ("", ".gz", ".bz2"):
+        for packed in ("", ".gz", ".bz2", ".xz"):
             if wanted + packed in present:
                 return present[wanted + packed]
     raise ContentError(f"the archive holds no {' or '.join(members)}")

@@ -1,8 +1,10 @@
 """Numbers that a paper quotes, as LaTeX macros; a comment has the keys of the runs behind each."""
 
+import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import visible
@@ -13,8 +15,8 @@ from pfbench.reporting.tables import calls
 from pfbench.reporting.words import significant, whole
 
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_WORD = re.compile(r"[A-Za-z]+|[0-9]|\.(?=[0-9])|-(?=[0-9])|√")
-_SIGNS = {".": "Point", "-": "Minus", "√": "Root"}
+_WORD = re.compile(r"[A-Za-z]+|[0-9]|\.(?=[0-9])|-(?=[0-9])|[√+*\u0370-\u03ff]")
+_SIGNS = {".": "Point", "-": "Minus", "√": "Root", "+": "Plus", "*": "Star"}
 
 HEAD = """\
 % Every number of the report, by name; load it with \\input. Before each algorithm the keys of its
@@ -30,7 +32,7 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
     studies
         Each study in each kind of calls.
     """
-    lines, taken = [HEAD], set[str]()
+    lines: list[str | tuple[list[str], str]] = [HEAD]
     for compared in studies:
         results = compared[0].results
         several = len(results.panels) > 1
@@ -40,9 +42,25 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
                 begin = [results.study.key, *[panel.title] * several, group.label]
                 scored = [one.panels[number].scored[at] for one in compared]
                 for words, text in [*_results(compared, scored), *_counts(group)]:
-                    name = _free(macro_name([*begin, *words]), taken)
-                    lines.append(f"\\newcommand{{\\{name}}}{{{latex_text(text)}}}\n")
-    return "".join(lines)
+                    lines.append(([*begin, *words], latex_text(text)))
+    alike = Counter(macro_name(line[0]) for line in lines if isinstance(line, tuple))
+    taken = set[str]()
+    return "".join(
+        line if isinstance(line, str) else _macro(*line, alike, taken) for line in lines
+    )
+
+
+def _macro(texts: list[str], number: str, alike: Mapping[str, int], taken: set[str]) -> str:
+    """Return the definition of a macro.
+
+    Several of the same name have letters behind it that follow from the texts of each alone, so
+    that none ever takes the name of another.
+    """
+    name = macro_name(texts)
+    if alike[name] > 1:
+        digest = hashlib.sha256("\0".join(texts).encode()).digest()
+        name += "X" + "".join(chr(ord("a") + byte % 26) for byte in digest[:5])
+    return f"\\newcommand{{\\{_free(name, taken)}}}{{{number}}}\n"
 
 
 def _about(panel: Panel, group: Group) -> str:
@@ -79,6 +97,8 @@ def macro_name(texts: Sequence[str]) -> str:
         plain = unicodedata.normalize("NFKD", text)
         for word in _WORD.findall(plain):
             spelled = _DIGITS[int(word)] if word.isdigit() else _SIGNS.get(word, word)
+            if not spelled.isascii():  # as in GREEK SMALL LETTER BETA
+                spelled = unicodedata.name(spelled, "SIGN").split()[-1].lower()
             found.append(spelled[0].upper() + spelled[1:])
     return "pf" + "".join(found)
 
