@@ -37,12 +37,12 @@ def _forgiving_cache() -> type[Any]:
     """Return numba's cache of a function, in a form that never raises once it is created."""
     from numba.core.caching import FunctionCache
 
-    class ForgivingCache(FunctionCache):  # type: ignore[misc]
+    class ForgivingCache(FunctionCache):
         """A cache in which an entry that cannot be read or written is a missing one."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             try:
-                return super().load_overload(sig, target_context)
+                return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except Exception:  # a damaged file raises whatever pickle meets
                 self._try(self.flush)
                 return None
@@ -54,7 +54,7 @@ def _forgiving_cache() -> type[Any]:
             try:
                 action(*arguments)
             except OSError as error:
-                self.disable()
+                self.disable()  # type: ignore[no-untyped-call]
                 warn(f"the cache folder cannot be written ({error.strerror})")
 
     return ForgivingCache

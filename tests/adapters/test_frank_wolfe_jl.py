@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import pfbench as pf
 from pfbench.adapters import read_trajectory
+from pfbench.adapters.frank_wolfe_jl import RECORDED
 from pfbench.base.errors import InputError
 from pfbench.cli.main import app
 

@@ -105,7 +105,7 @@ def _layout(block: bytes) -> _Layout:
 
 def _unended(block: bytes) -> bytes:
     """Return a block without the empty lines at its end."""
-    return block.rstrip() + b"\n"
+    return block.rstrip(b" \r\n") + b"\n"  # a tab divides fields, the last of which may be empty
 
 
 def _parse(block: bytes, layout: _Layout) -> Triples | None:

@@ -98,7 +98,7 @@ def _parse(text: bytes, features: int) -> Rows | None:
         return None
     # An index is of digits alone, and no 1.0 or 1e1.
     strange = inked & ((codes < ord("0")) | (codes > ord("9")))
-    before = np.cumsum(strange) - strange  # strange characters before each
+    before: Integers = np.cumsum(strange) - strange  # strange characters before each
     if (before[colons] > before[np.flatnonzero(starts)[owner - 1]]).any():
         return None
     try:

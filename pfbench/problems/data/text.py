@@ -69,7 +69,14 @@ def unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[bytes
             elif suffix == ".gz":
                 stream = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream)))
             yield stream
-    except (EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    except (
+        EOFError,
+        lzma.LZMAError,
+        zlib.error,
+        zipfile.BadZipFile,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
         raise ContentError(f"it is damaged or truncated ({error})") from error
     except OSError as error:
         # A packed stream with the wrong first bytes is an OSError without an error number.

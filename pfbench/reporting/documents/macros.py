@@ -45,9 +45,7 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
                     lines.append(([*begin, *words], latex_text(text)))
     alike = Counter(macro_name(line[0]) for line in lines if isinstance(line, tuple))
     taken = set[str]()
-    return "".join(
-        line if isinstance(line, str) else _macro(*line, alike, taken) for line in lines
-    )
+    return "".join(line if isinstance(line, str) else _macro(*line, alike, taken) for line in lines)
 
 
 def _macro(texts: list[str], number: str, alike: Mapping[str, int], taken: set[str]) -> str:

@@ -10,7 +10,18 @@ from pfbench.problems.data import ratings, svmlight
 from pfbench.problems.data.text import ContentError, unpacked
 
 ROWS = 100
-TEXTS = ["NA", "N/A", "null", "n/a", "nan", "", "Amélie".encode("latin-1"), b"\xff\xfe", '"', "1e999"]
+TEXTS = [
+    "NA",
+    "N/A",
+    "null",
+    "n/a",
+    "nan",
+    "",
+    "Amélie".encode("latin-1"),
+    b"\xff\xfe",
+    '"',
+    "1e999",
+]
 
 
 def cell(text):
