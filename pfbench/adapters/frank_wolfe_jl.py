@@ -186,8 +186,8 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
                 raise InputError(f"row {k} of {path} has {name}={value:g}, no whole number.")
             if value < least:
                 raise InputError(
-                    f"row {k} of {path} has {name}={value:g} after {least:g}: it must hold the rows "
-                    "of one run, in order."
+                    f"row {k} of {path} has {name}={value:g} after {least:g}: it must hold the "
+                    "rows of one run, in order."
                 )
             least = value
 
@@ -232,8 +232,8 @@ def _rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
         empty = next((k for k, row in enumerate(found, 1) if None in row), None)
         if empty is not None:
             raise InputError(
-                f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write the "
-                "file without that row."
+                f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write "
+                "the file without that row."
             )
         rows = [[float(number) for number in row] for row in found]
     except RecursionError as error:

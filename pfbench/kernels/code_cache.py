@@ -41,6 +41,7 @@ def _forgiving_cache() -> type[Any]:
         """A cache in which an entry that cannot be read or written is a missing one."""
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
+            """Return the loop, None if it cannot be read."""
             try:
                 return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
             except Exception:  # a damaged file raises whatever pickle meets
@@ -48,6 +49,7 @@ def _forgiving_cache() -> type[Any]:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
+            """Keep the loop, where there is space."""
             self._try(super().save_overload, sig, data)
 
         def _try(self, action: Any, *arguments: Any) -> None:

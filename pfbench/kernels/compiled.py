@@ -132,7 +132,7 @@ def sized(x: Floats, size: int) -> None:
 
 
 def check_cache() -> None:
-    """Warn if compiled loops cannot be kept, before processes are started that would each say so."""
+    """Warn if compiled loops cannot be kept, before each process that is started says so."""
     if has_numba() and not os.access(os.path.dirname(__file__), os.W_OK):
         checked.dispatcher()  # type: ignore[attr-defined]
 
