@@ -52,7 +52,8 @@ def test_a_loop_is_compiled_where_the_folder_cannot_take_it(loop, monkeypatch, c
     assert loop(2.0) == 6.0
     assert loop(2) == 6.0
     printed = capfd.readouterr().err
-    assert printed.count("\n") == 1 and os.strerror(number) in printed
+    assert printed.count("\n") == 1
+    assert os.strerror(number) in printed
 
 
 @pytest.mark.parametrize("kept", [0, 1, 40])

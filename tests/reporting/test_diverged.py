@@ -47,7 +47,9 @@ def test_figures_of_diverged_runs_are_drawn(values, alone):
     found = study(wild(values, "finished")) if alone else study(steady(), wild(values))
     drawn, labels = figure(found), list(found.study.labels)
     (scale,) = drawn.scales.values()
-    assert math.isfinite(scale.low) and math.isfinite(scale.high) and scale.low < scale.high
+    assert math.isfinite(scale.low)
+    assert math.isfinite(scale.high)
+    assert scale.low < scale.high
     assert 1 <= len(scale.ticks) <= 7
     assert all(scale.low <= value <= scale.high for value, _ in scale.ticks)
     image = svg(curves(drawn, labels, COLUMN))

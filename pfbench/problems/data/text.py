@@ -39,7 +39,7 @@ def unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[bytes
     path
         The file.
     form
-        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``, anything else: not);
+        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
         it is apart from `path` because a download is checked before it gets its name.
     members
         Names of the wanted file inside a zip, whatever its folder there; the first that is found
