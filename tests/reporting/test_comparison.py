@@ -266,7 +266,7 @@ def test_a_further_label_moves_no_macro_to_another_number():
     def by_label(labels):
         """The names of the macros by method."""
         text, found = macros([comparisons(results(*map(named, labels)))]), {}
-        for line in text.splitlines()[3:]:
+        for line in text.splitlines()[2:]:
             if line.startswith("% "):
                 label = line[2:].partition(",")[0]
             elif name := re.match(r"\\newcommand\{\\(\w+)", line):
