@@ -11,7 +11,7 @@ from made_runs import SEEDS, descending, failing, fast, group, idle, results, ru
 from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.page import page
 from pfbench.reporting.findings import orderings, orders_in_words
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, REVERSED, TURNS
 from pfbench.reporting.report import Report
 from pfbench.runs.planning.published import OURS, Ordering, Unit
 from pfbench.runs.planning.study import Spec
@@ -34,14 +34,14 @@ def test_a_right_order_a_flipped_one_and_a_tie(target):
     flipped = verdicts(fast(), slow(), order=["slow", "fast"], target=target)
     tie = verdicts(slow(), slower(), order=["slow", "slower"], target=target)
     assert right == {"SFO": REPRODUCED, "seconds": REPRODUCED}
-    assert flipped == {"SFO": FLIPS, "seconds": FLIPS}
+    assert flipped == {"SFO": REVERSED, "seconds": REVERSED}
     assert set(tie.values()) == {OPEN}
 
 
 def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
     everyone = fast(), slow(), slower()
     assert verdicts(*everyone, order=["fast", "slow", "slower"])["SFO"] == OPEN
-    assert verdicts(*everyone, order=["slow", "fast", "slower"])["SFO"] == FLIPS
+    assert verdicts(*everyone, order=["slow", "fast", "slower"])["SFO"] == REVERSED
     # Those of one place are not compared with each other.
     assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == REPRODUCED
 
@@ -54,9 +54,9 @@ def test_each_algorithm_is_compared_with_all_that_are_behind_it():
 
 def test_who_misses_the_target_or_fails_is_behind():
     # Who makes no calls of a kind is not compared by it.
-    assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": FLIPS}
+    assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": REVERSED}
     assert verdicts(slow(), failing(), order=["slow", "failing"])["SFO"] == REPRODUCED
-    assert verdicts(slow(), failing(), order=["failing", "slow"], target=None)["SFO"] == FLIPS
+    assert verdicts(slow(), failing(), order=["failing", "slow"], target=None)["SFO"] == REVERSED
     (pair,) = put_to_the_test(failing(), slow(), order=["failing", "slow"])[0].pairs
     assert pair.values[0] == float("inf")
 
@@ -66,7 +66,7 @@ def test_where_nothing_varies_the_counts_decide_and_the_seconds_are_tested():
         return group(label, [run([4, 1], [0, calls], status="target") for _ in SEEDS])
 
     found = put_to_the_test(constant("a", 10), constant("b", 11), order=["b", "a"])
-    assert [one.verdict for one in found] == [FLIPS, FLIPS]
+    assert [one.verdict for one in found] == [REVERSED, REVERSED]
     assert [one.evidence.p == 0.0 for one in found] == [True, False]
 
 
@@ -107,18 +107,19 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     assert [next(one.source for one in of if f"({one.source}" in text) for text in said] == [
         *("wrong", "open", "right")
     ]
-    assert (
-        "(wrong: “it says so”; one form each): by SFO flips (slow 244, fast 83.5, p = " in said[0]
+    assert "(wrong: “it says so”; one form each): by SFO the other way round (slow 244," in said[0]
+    assert "; by seconds the other way round (slow 24.4, fast 8.35, p = " in said[0]
+    brief = (
+        "Published orders that are the other way round, 1 of 3: slow before fast (by SFO and "
+        "seconds)."
     )
-    assert "; by seconds flips (slow 24.4, fast 8.35, p = " in said[0]
-    brief = "Published orders that flip, 1 of 3: slow before fast (by SFO and seconds)."
     assert orders_in_words.in_brief(several) == [brief]
     others = [one for one in several if one.ordering.source != "wrong"]
     assert orders_in_words.in_brief(others) == [
-        "No published order flips; 1 of 2 are reproduced throughout."
+        "No published order is the other way round; 1 of 2 are reproduced throughout."
     ]
     table = orders_in_words.table(found.study, several)
-    assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2
+    assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [REVERSED] * 2
     assert [one["verdict"] for one in orders_in_words.as_json(several)] == [
         r.cells[1] for r in table.rows
     ]
@@ -145,16 +146,20 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
 
     assert verdict(-3e-14).verdict == OPEN
     assert verdict(1e-6).verdict == REPRODUCED
-    assert verdict(-1e-6).verdict == FLIPS
+    assert verdict(-1e-6).verdict == REVERSED
 
 
 # --- forms of a method ----------------------------------------------------------------------------
 
 
-def of_forms(*groups, forms, order, target=1.0):
+CALLS = Unit("component gradients", "sfo=1", says="calls are counted", place="section 2")
+"""What a paper counts that states an order in its section 2."""
+
+
+def of_forms(*groups, forms, order, target=1.0, units=(CALLS,)):
     found = results(*groups)
-    one = Ordering("a paper", "it says so", order, "m", target)
-    study = replace(found.study, orderings=(one,), forms=forms)
+    one = Ordering("a paper", "it says so", order, "m", target, place="section 2")
+    study = replace(found.study, orderings=(one,), forms=forms, units=units)
     return replace(found, study=study)
 
 
@@ -173,14 +178,82 @@ def test_an_order_is_reproduced_against_the_best_form_alone():
     # The authors may have run the slow one: it is no false order, but one of that form.
     assert against_best.verdict == TURNS
     assert (against_best.evidence.first, against_best.evidence.second) == ("mine", "fast")
-    assert against_best.evidence.beaten == "slow"
+    assert against_best.evidence.behind == "slow"
     (said, *_) = orders_in_words.in_brief([against_best])
     assert said == (
-        "No published order flips; 0 of 1 are reproduced throughout. 1 order would flip with "
-        "another form of a method."
+        "In the unit of the paper (component gradients): No published order flips; 0 of 1 are "
+        "reproduced throughout. 1 order depends on the form of a method."
     )
     assert verdict("fast").verdict == FLIPS
-    assert verdict("fast").evidence.beaten == ""
+
+
+def paced(**paces):
+    return [
+        group(label, [descending(pace, seed=seed) for seed in SEEDS])
+        for label, pace in paces.items()
+    ]
+
+
+def against(groups, forms, units=(CALLS,)):
+    order = (("mine",), ("theirs",))
+    found = of_forms(*groups, forms={"theirs": forms}, order=order, units=units)
+    return orderings.tested(found)[0]
+
+
+def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_ahead():
+    """A form of which nothing is told may be the one that the authors ran."""
+    groups = paced(mine=40, ahead=20, further=10, level=40)
+    assert against(groups, ("ahead", "further")).verdict == FLIPS
+    depends = against(groups, ("ahead", "level"))
+    assert depends.verdict == TURNS
+    assert (
+        "; not so for level" in orders_in_words.table(results().study, [depends]).rows[0].cells[2]
+    )
+    assert depends.evidence.p <= 0.05 < depends.evidence.every
+    assert against(groups, ("level",)).verdict == OPEN
+
+
+def test_every_form_is_a_test_that_is_corrected_for_all_pairs():
+    groups = paced(mine=40, ahead=20, near=36)
+    found = of_forms(*groups, forms={"theirs": ("ahead", "near")}, order=(("mine",), ("theirs",)))
+    alone = orderings.tested(found)[0].pairs[0].every
+    others = tuple(
+        Ordering("a paper", "", ((a,), (b,)), "m", 1.0) for a, b in (("near", "ahead"),) * 30
+    )
+    study = replace(found.study, orderings=(*found.study.orderings, *others))
+    together = orderings.tested(replace(found, study=study))[0].pairs[0].every
+    assert 0.0 < alone < together
+
+
+@pytest.mark.parametrize(
+    ("source", "place", "of_unit", "says", "theirs"),
+    [
+        ("Wang, figure 2", "section 5.2", "section 5.2", "it says so", True),
+        ("Wang, figure 2", "section 5.2", "figure 2", "it says so", True),
+        ("Wang, figure 2 left", "section 5.2", "figure 2", "it says so", True),
+        ("Wang, figure 2", "section 5.2", "section 5.1", "it says so", False),
+        ("Wang, figure 2", "section 5.2", "figure 1", "it says so", False),
+        ("Wang, figure 21", "section 5.2", "figure 2", "it says so", False),
+        ("Wang, figure 2", "section 5.2", "section 5.2", "", False),
+        ("Wang, figure 2", "", "", "it says so", False),
+        (OURS, "section 5.2", "section 5.2", "it says so", False),
+        (f"{OURS}: figure 1 on figure 2", "section 5.2", "figure 2", "it says so", False),
+    ],
+)
+def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
+    source, place, of_unit, says, theirs
+):
+    found = results(fast(), slow())
+    one = Ordering(source, "it says so", (("slow",), ("fast",)), "m", 1.0, place=place)
+    unit = replace(CALLS, says=says, place=of_unit)
+    study = replace(found.study, orderings=(one,), units=(unit,))
+    several = orderings.tested(replace(found, study=study))
+    assert several[0].in_papers_unit == theirs
+    assert several[0].verdict == (FLIPS if theirs else REVERSED)
+    (said,) = orders_in_words.dossier(study)
+    assert said.startswith("The paper counts in") == theirs
+    heading = orders_in_words.table(study, several).caption
+    assert heading.endswith(": orders" if source.startswith(OURS) else ": published orders")
 
 
 def test_a_form_of_the_first_may_win_for_it():
@@ -239,18 +312,19 @@ def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
 
 def in_units(*units, order=(("slow",), ("fast",)), groups=None):
     found = results(*(groups or (fast(), slow())))
-    one = Ordering("a paper", "it says so", order, "m", 1.0)
+    one = Ordering("a paper", "it says so", order, "m", 1.0, place="section 2")
     return replace(found, study=replace(found.study, orderings=(one,), units=units))
 
 
 PASSES = Unit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "section 2")
+"""Slow is ahead in it, and fast in our counts."""
 
 
 def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     found = in_units(PASSES)
     several = orderings.tested(found)
     assert [(one.scale.title, one.verdict) for one in several] == [
-        *(("passes", REPRODUCED), ("SFO", FLIPS), ("seconds", FLIPS))
+        *(("passes", REPRODUCED), ("SFO", REVERSED), ("seconds", REVERSED))
     ]
     # Slow is charged a tenth of its SFO, fast ten times its own.
     (pair,) = several[0].pairs
@@ -261,7 +335,8 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
         "throughout."
     )
     assert brief[1].startswith(
-        "Between units: slow before fast is reproduced in passes, and flips in SFO, on 1 of 1 panel"
+        "Between units: slow before fast is reproduced in passes, and is the other way round in "
+        "SFO, on 1 of 1 panel"
     )
     (said,) = orders_in_words.sentences(several, found.study)
     assert ": by passes (the paper's) reproduced (slow 24.4, fast 835, " in said
@@ -286,14 +361,14 @@ def test_what_flips_in_our_counts_alone_is_no_published_order_that_flips():
     several = orderings.tested(in_units(PASSES))
     assert "1 of 1: slow" not in orders_in_words.in_brief(several)[0]
     ours = orderings.tested(in_units())
-    assert "that flip, 1 of 1: slow before fast" in orders_in_words.in_brief(ours)[0]
+    assert "that are the other way round, 1 of 1: slow" in orders_in_words.in_brief(ours)[0]
 
 
 def test_an_order_of_ours_is_no_published_one():
     found = results(fast(), slow())
     one = Ordering(OURS, "", (("slow",), ("fast",)), "m", 1.0)
     several = orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))
-    assert several[0].verdict == FLIPS
+    assert several[0].verdict == REVERSED
     assert orders_in_words.in_brief(several) == []
 
 
@@ -328,7 +403,7 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
         [sum(seconds), max(seconds)], rel=5e-3
     )
     text = page(everything)
-    brief = "Published orders that flip, 1 of 1: slow before fast (by SFO and seconds)."
+    brief = "Published orders that are the other way round, 1 of 1: slow before fast (by SFO and "
     assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 
 
@@ -351,7 +426,7 @@ def test_turning_an_order_round_turns_its_verdict_round(x, y):
 
     one = verdicts(made("x", x), made("y", y), order=["x", "y"])["SFO"]
     other = verdicts(made("x", x), made("y", y), order=["y", "x"])["SFO"]
-    assert other == {REPRODUCED: FLIPS, FLIPS: REPRODUCED, OPEN: OPEN}[one]
+    assert other == {REPRODUCED: REVERSED, REVERSED: REPRODUCED, OPEN: OPEN}[one]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +444,11 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
         return put_to_the_test(near, far, order=["far", "near"], target=target)
 
     long, short = judged(10), judged(1)
-    assert [(one.scale.title, one.verdict) for one in long] == [("SFO", FLIPS), ("seconds", FLIPS)]
-    assert [(one.verdict, one.evidence.short) for one in short] == [(FLIPS, False), (OPEN, True)]
+    assert [(one.scale.title, one.verdict) for one in long] == [
+        *(("SFO", REVERSED), ("seconds", REVERSED))
+    ]
+    assert [(one.verdict, one.evidence.short) for one in short] == [
+        *((REVERSED, False), (OPEN, True))
+    ]
     assert short[0].evidence.p == long[0].evidence.p
     assert "less than a second" in orders_in_words.sentences(short, results().study)[0]

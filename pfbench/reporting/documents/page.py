@@ -108,6 +108,7 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "judging": part.judging,
         "orders": part.orders,
         "tested": orders_in_words.table(part.study, part.tested),
+        "tested_heading": orders_in_words.heading(part.tested),
         "results": part.results_tables,
         "sentences": part.sentences,
         "tuned": part.tuned,

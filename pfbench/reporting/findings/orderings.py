@@ -2,10 +2,12 @@
 
 An order is tested pair by pair, by the rank test over seeds: in the paper's own units first, then
 in each kind of calls that all of its algorithms make, and in seconds. Of a method with several
-forms the best one counts, on either side; what flips against that one alone turns on the form.
-Holm's correction is over all pairs of a study in one unit. Where an order has a target, calls to
-it are compared, and who misses it needs infinitely many; else the values at the calls that all
-runs of the pair have spent. Of seconds less than one decides nothing.
+forms the best one counts, on either side. An order flips only in the unit that its paper states
+for it, and only if every form of the second method is significantly ahead of every form of the
+first; if not every form of the second is, it depends on the form. Holm's correction is over all
+pairs of a study in one unit. Where an order has a target, calls to it are compared, and who misses
+it needs infinitely many; else the values at the calls that all runs of the pair have spent. Of
+seconds less than one decides nothing.
 """
 
 import math
@@ -26,10 +28,12 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 
-FLIPS, TURNS, OPEN, REPRODUCED = "flips", "turns on the form", "not decided", "reproduced"
-"""What becomes of an order; what speaks against it is said first."""
+FLIPS, TURNS, OPEN, REPRODUCED = "flips", "depends on the form", "not decided", "reproduced"
+REVERSED = "the other way round"
+"""What becomes of an order; it flips in its paper's unit alone, in another one it is reversed."""
 
-VERDICTS = FLIPS, TURNS, OPEN, REPRODUCED
+VERDICTS = FLIPS, REVERSED, TURNS, OPEN, REPRODUCED
+"""What speaks against an order is said first."""
 
 SHORTEST = 1.0
 """Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
@@ -52,9 +56,11 @@ class Pair:
         Negative where the first is better by rank, positive where it is worse, 0 if neither.
     p
         The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
-    beaten
-        Where it is the other way round: a form of the second method, not its best one, of which
-        the first is ahead as published; empty if there is none.
+    every
+        Where it is the other way round: the p-value, corrected, of every form of the second being
+        ahead of every form of the first, the largest of these tests; else `p`.
+    behind
+        Where it is the other way round: the form of the second that is least surely ahead.
     short
         Whether it is about seconds, and less than `SHORTEST` of them, which decides nothing.
     """
@@ -64,7 +70,8 @@ class Pair:
     values: tuple[float, float]
     side: int
     p: float
-    beaten: str = ""
+    every: float = 0.0
+    behind: str = ""
     short: bool = False
 
     @property
@@ -74,7 +81,7 @@ class Pair:
             return OPEN
         if self.side < 0:
             return REPRODUCED
-        return TURNS if self.beaten else FLIPS
+        return FLIPS if self.every <= SIGNIFICANT else TURNS
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Scale:
     prices
         What a call costs, by the label of the algorithm.
     unit
-        The paper's unit that it is, None for one of our counts.
+        The unit of the spec that it is, None for one of our counts.
     """
 
     title: str
@@ -111,15 +118,28 @@ class Tested:
     pairs: tuple[Pair, ...]
 
     @property
+    def in_papers_unit(self) -> bool:
+        """Whether the paper states the unit for this order."""
+        return self.scale.unit is not None and self.scale.unit.is_stated_for(self.ordering)
+
+    @property
     def verdict(self) -> str:
-        """What becomes of the order: it flips where a pair does, and needs all to be reproduced."""
+        """What becomes of the order: it flips where a pair does, and needs all to be reproduced.
+
+        In a unit that is not the paper's no order flips: there it is the other way round.
+        """
+        worst = self._worst
+        return REVERSED if worst == FLIPS and not self.in_papers_unit else worst
+
+    @property
+    def _worst(self) -> str:
         return min((pair.verdict for pair in self.pairs), key=VERDICTS.index)
 
     @property
     def evidence(self) -> Pair:
         """The pair that decides: the surest of those that flip, else the least sure one."""
-        deciding = [pair for pair in self.pairs if pair.verdict == self.verdict]
-        choose = min if self.verdict in (FLIPS, TURNS) else max
+        deciding = [pair for pair in self.pairs if pair.verdict == self._worst]
+        choose = min if self._worst in (FLIPS, TURNS) else max
         return choose(deciding, key=lambda pair: pair.p)
 
 
@@ -192,9 +212,9 @@ def _decided(
     """Return how the best form of one method stands to the best form of another.
 
     The first is before the second if one of its forms is before each form of the second: the
-    p-value is the largest of these tests, times the number of forms that are tried. The order
-    flips if it is the other way round; if a form of the second method, which the authors may have
-    run, is still behind, it turns on the form.
+    p-value is the largest of these tests, times the number of forms that are tried. It is the
+    other way round if a form of the second is ahead of each form of the first. Whether each form
+    of the second is, which the authors may have run, is tested by the largest p-value of all.
     """
     table = [[_pair(ordering, one, other, scale) for other in others] for one in ones]
     columns = list(zip(*table, strict=True))
@@ -203,14 +223,15 @@ def _decided(
     behind = min((max(row, key=_hardest(1)) for row in columns), key=_easiest(1))
     flipped = len(others) * _against(1)(behind) < len(ones) * _against(-1)(ahead)
     pair, side, tried = (behind, 1, len(others)) if flipped else (ahead, -1, len(ones))
-    still = [min(of, key=_against(-1)) for of in columns] if flipped else []
-    beaten = [of.second for of in still if len(ones) * _against(-1)(of) <= SIGNIFICANT]
+    p = min(1.0, tried * pair.p)
+    last = max((max(of, key=_against(1)) for of in columns), key=_against(1))
     return replace(
         pair,
         # Where each has a form that the other does not beat, nothing is told.
         side=side if pair.side == side else 0,
-        p=min(1.0, tried * pair.p),
-        beaten=next(iter(beaten), ""),
+        p=p,
+        every=min(1.0, _against(1)(last)) if flipped else p,
+        behind=last.second if flipped else "",
     )
 
 
@@ -273,15 +294,25 @@ def _value(run: Run, measure: str, price: Price, limit: float) -> float:
 
 
 def _corrected(several: Sequence[Tested]) -> list[Tested]:
-    """Return the same with p-values corrected for the number of all pairs that are tested."""
-    at_risk = [pair.p for one in several for pair in one.pairs if _is_tested(pair)]
-    corrected = iter(holm(at_risk))
+    """Return the same with p-values corrected for the number of all pairs that are tested.
+
+    Those of the best forms are one family, those of every form another: to flip an order takes
+    both, so that neither is corrected for the other.
+    """
+    pairs = [pair for one in several for pair in one.pairs]
+    best, every = (
+        iter(_adjusted([0.0 if pair.short else p for pair, p in zip(pairs, of, strict=True)]))
+        for of in ([pair.p for pair in pairs], [pair.every for pair in pairs])
+    )
 
     def mended(pair: Pair) -> Pair:
-        return replace(pair, p=next(corrected)) if _is_tested(pair) else pair
+        p, of_every = next(best), next(every)
+        return pair if pair.short else replace(pair, p=p, every=of_every)
 
     return [replace(one, pairs=tuple(map(mended, one.pairs))) for one in several]
 
 
-def _is_tested(pair: Pair) -> bool:
-    return pair.p > 0.0 and not pair.short
+def _adjusted(p: Sequence[float]) -> list[float]:
+    """Return Holm's p-values of those above 0; where nothing varies nothing is tested."""
+    corrected = iter(holm([one for one in p if one > 0.0]))
+    return [next(corrected) if one > 0.0 else 0.0 for one in p]

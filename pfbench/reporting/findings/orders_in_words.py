@@ -5,7 +5,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, VERDICTS, Tested
+from pfbench.reporting.findings.orderings import (
+    FLIPS,
+    OPEN,
+    REPRODUCED,
+    REVERSED,
+    TURNS,
+    VERDICTS,
+    Tested,
+)
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.tables import Row, Table
@@ -13,44 +21,52 @@ from pfbench.reporting.words import calls_as_text, counted, inside, listed, sign
 from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 
+REVERSED_IS = f"is {REVERSED}"
+
 
 def in_brief(several: Sequence[Tested]) -> list[str]:
     """Return which published orders flip, and in what; nothing without orders.
 
     Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
-    counts is a finding of its own.
+    counts is a finding of its own. Without one no order flips: it may be the other way round.
     """
     published = [one for one in several if one.ordering.published]
-    own = [one for one in published if one.scale.unit]
+    own = [one for one in published if one.in_papers_unit]
     judged = _by_order(own or published)
     if not judged:
         return []
     unit = f"In the unit of the paper ({inside(own[0].scale.title)}): " if own else ""
-    flipped = [
+    way, verb, none = (
+        (FLIPS, "that flip", "flips") if own else (REVERSED, f"that are {REVERSED}", REVERSED_IS)
+    )
+    against = [
         f"{order(of[0].ordering)} (by {listed(list(scales))})"
         for of in judged
-        if (scales := dict.fromkeys(one.scale.title for one in of if one.verdict == FLIPS))
+        if (scales := dict.fromkeys(one.scale.title for one in of if one.verdict == way))
     ]
-    if flipped:
-        number = f"{len(flipped)} of {len(judged)}"
-        told = f"{unit}Published orders that flip, {number}: {listed(flipped)}."
+    if against:
+        number = f"{len(against)} of {len(judged)}"
+        text = f"{unit}Published orders {verb}, {number}: {listed(against)}."
     else:
         held = sum(all(one.verdict == REPRODUCED for one in of) for of in judged)
-        told = f"{unit}No published order flips; {held} of {len(judged)} are reproduced throughout."
+        text = (
+            f"{unit}No published order {none}; {held} of {len(judged)} are reproduced throughout."
+        )
     if turning := sum(any(one.verdict == TURNS for one in of) for of in judged):
-        told += f" {counted(turning, 'order')} would flip with another form of a method."
-    return [told, *between_units(several)]
+        verb = "depends" if turning == 1 else "depend"
+        text += f" {counted(turning, 'order')} {verb} on the form of a method."
+    return [text, *between_units(several)]
 
 
 def between_units(several: Sequence[Tested]) -> list[str]:
-    """Return a sentence for each order that flips in one of the paper's unit and ours alone."""
+    """Return a sentence for each order that stands both ways: the paper's unit and one of ours."""
     found = []
     for of in _by_order([one for one in several if one.ordering.published]):
-        for scale in dict.fromkeys(one.scale.title for one in of if not one.scale.unit):
+        for scale in dict.fromkeys(one.scale.title for one in of if not one.in_papers_unit):
             turned = [panel for panel in _by_panel(of) if _turned(panel, scale)]
             if not turned:
                 continue
-            own = turned[0][0]  # the paper's unit is the first
+            own = next(one for one in turned[0] if one.in_papers_unit)
             ours = next(one for one in turned[0] if one.scale.title == scale)
             found.append(
                 f"Between units: {order(of[0].ordering)} {_becoming(own.verdict)} in "
@@ -85,17 +101,18 @@ def table(study: Study, several: Sequence[Tested]) -> Table | None:
         for one in several
     ]
     note = (
-        "A published order is reproduced where every pair of it is, by a rank test over the seeds "
-        "(Holm at 5 % over the study); it flips where one pair is significantly the other way "
-        "round. Of a method with several forms, the best on either side counts; where it is the "
-        "other way round for that one alone, the order turns on the form. The evidence is "
-        "the pair that decides, with medians over the seeds. Seconds are those of the machine that "
-        "made the runs; less than one decides nothing."
+        "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
+        "5 % over the study). Of a method with several forms, the best on either side counts. An "
+        "order flips where every form of a later method is significantly ahead of every form of "
+        "an earlier one, in the unit that the paper states for it; in another unit it is the "
+        "other way round. Where not every form of the later method is ahead, the order depends on "
+        "the form. The evidence is the pair that decides, with medians over the seeds. Seconds "
+        "are those of the machine that made the runs; less than one decides nothing."
     )
     if any(one.verdict == OPEN for one in several):
         note = f"{note} {too_few_seeds(study)}".strip()
     return Table(
-        f"{study.title}: published orders",
+        f"{study.title}: {heading(several)}",
         note,
         ("order", "where", "in", "verdict", "evidence"),
         rows,
@@ -115,7 +132,7 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
             "problem": one.panel.problem,
             "setting": one.panel.setting,
             "price": one.scale.title,
-            "unit_of_paper": one.scale.unit is not None,
+            "unit_of_paper": one.in_papers_unit,
             "verdict": one.verdict,
             "pairs": [
                 {
@@ -124,7 +141,8 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
                     "medians": [v if math.isfinite(v) else None for v in pair.values],
                     "p": pair.p,
                     "verdict": pair.verdict,
-                    "beaten": pair.beaten,
+                    "p_every_form": pair.every,
+                    "behind": pair.behind,
                 }
                 for pair in one.pairs
             ],
@@ -136,13 +154,13 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
 def dossier(study: Study) -> list[str]:
     """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
     units = [
-        f"The paper counts in {inside(unit.name)}{_quoted(unit.says, unit.place)}: "
+        f"{_whose(unit, study)} {inside(unit.name)}{_quoted(unit.says, unit.place)}: "
         f"{_charges(study, unit)}."
         for unit in study.units
     ]
     forms = [
         f"{name} is run in {counted(len(labels), 'form')} ({listed(labels)}); an order must hold "
-        "for the best of them."
+        "for the best of them, and flips against all of them alone."
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
@@ -153,6 +171,17 @@ def dossier(study: Study) -> list[str]:
 def order(ordering: Ordering) -> str:
     """Return an order in words."""
     return " before ".join(listed(place) for place in ordering.order)
+
+
+def _whose(unit: Unit, study: Study) -> str:
+    """Return whose unit it is: the paper's where it states it for an order of the study."""
+    stated = any(unit.is_stated_for(one) for one in study.orderings)
+    return "The paper counts in" if stated else "A further unit, not the paper's for these orders:"
+
+
+def heading(several: Sequence[Tested]) -> str:
+    """Return how a table of orders is headed: published ones alone are called so."""
+    return "published orders" if all(one.ordering.published for one in several) else "orders"
 
 
 def _charges(study: Study, unit: Unit) -> str:
@@ -194,13 +223,16 @@ def _grouped(several: Sequence[Tested], key: Callable[[Tested], Hashable]) -> li
 
 def _turned(several: Sequence[Tested], title: str) -> bool:
     """Return whether an order is one way in the paper's unit, and the other way in a count."""
-    own = several[0]
+    own = [one for one in several if one.in_papers_unit]
     ours = [one for one in several if one.scale.title == title]
-    return bool(own.scale.unit and ours) and {own.verdict, ours[0].verdict} == {FLIPS, REPRODUCED}
+    return bool(own and ours) and (own[0].verdict, ours[0].verdict) in (
+        (FLIPS, REPRODUCED),
+        (REPRODUCED, REVERSED),
+    )
 
 
 def _worst(several: Sequence[Tested]) -> int:
-    own = [one for one in several if one.scale.unit] or several
+    own = [one for one in several if one.in_papers_unit] or several
     return min(VERDICTS.index(one.verdict) for one in own)
 
 
@@ -234,11 +266,11 @@ def _becomes(several: Sequence[Tested]) -> str:
 
 
 def _becoming(verdict: str) -> str:
-    return {FLIPS: "flips", REPRODUCED: "is reproduced"}[verdict]
+    return {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced"}[verdict]
 
 
 def _unit(one: Tested) -> str:
-    return f"{one.scale.title} (the paper's)" if one.scale.unit else one.scale.title
+    return f"{one.scale.title} (the paper's)" if one.in_papers_unit else one.scale.title
 
 
 def _compared(ordering: Ordering) -> str:
@@ -252,7 +284,7 @@ def _evidence(one: Tested) -> str:
     first, second = map(calls_as_text if calls else _value_as_text, pair.values)
     sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
     sure = "less than a second" if pair.short else sure
-    still = f"; not so for {pair.beaten}" if pair.beaten else ""
+    still = f"; not so for {pair.behind}" if pair.verdict == TURNS else ""
     return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
 

@@ -1,5 +1,6 @@
 """What a paper says of algorithms: their order, in its own unit, in the form that it states."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, product
@@ -23,8 +24,8 @@ class Ordering:
     Attributes
     ----------
     source, place
-        Where it is published, the paper and figure, and the section with the words; `OURS` if
-        nobody has published it.
+        Where it is published, the paper and figure, and the section with the words; `OURS`, and
+        what else begins so, if no paper states it.
     says
         The words, letter by letter; " … " stands where something is left out.
     order
@@ -53,7 +54,7 @@ class Ordering:
     @property
     def published(self) -> bool:
         """Whether it is a paper's."""
-        return self.source != OURS
+        return re.match(rf"{OURS}\b", self.source) is None
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -74,7 +75,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Unit:
-    """What a paper counts, in which its orders are judged first.
+    """What is counted beside our kinds of calls; orders that a paper states in it are judged first.
 
     Attributes
     ----------
@@ -86,7 +87,8 @@ class Unit:
     otherwise
         The same of those algorithms, by label, that it counts in another way.
     says, place
-        The words of the paper by which it is counted so, and where they stand.
+        The words of the paper by which it is counted so, and where they stand: the section of the
+        orders, as their `place` has it, or the figure that their `source` names.
     """
 
     name: str
@@ -94,6 +96,16 @@ class Unit:
     otherwise: Mapping[str, str] = field(default_factory=dict)
     says: str = ""
     place: str = ""
+
+    def is_stated_for(self, ordering: Ordering) -> bool:
+        """Return whether the paper states it for an order: in its section, or of its figure.
+
+        Words that stand elsewhere are of other experiments, and so is a unit without words ours.
+        """
+        if not (self.says and self.place and ordering.published):
+            return False
+        of_figure = re.search(rf"\b{re.escape(self.place)}\b", ordering.source) is not None
+        return self.place == ordering.place or of_figure
 
     def of(self, label: str) -> str:
         """Return the weights of an algorithm."""
