@@ -234,8 +234,9 @@ def _erratum(one: Erratum) -> str:
     facts = {
         "ruling": f"**{dossier.ruling}**: {RULINGS[dossier.ruling]}",
         "the paper's words": quotes,
-        "as printed": typeset(one.as_printed),
+        one.stated: typeset(one.as_printed),
         "corrected": typeset(one.corrected),
+        "how to object": safe(one.objection),
         "assumed": safe(dossier.assumed),
         "why": "".join(f"\n  {n}. {safe(line)}" for n, line in enumerate(dossier.derivation, 1)),
         "smallest instance": safe(dossier.instance),

@@ -14,6 +14,7 @@ def copied(
     derivation: tuple[str, ...],
     instance: str,
     readings: Mapping[str, str],
+    objection: str,
     *,
     also: str = "",
 ) -> Erratum:
@@ -21,7 +22,7 @@ def copied(
 
     Parameters
     ----------
-    name, printed, corrected, examine
+    name, printed, corrected, examine, objection
         As of `pfbench.verification.Erratum`.
     derivation, instance, readings
         As of `pfbench.verification.Dossier`.
@@ -37,5 +38,10 @@ def copied(
         readings=readings,
     )
     return Erratum(
-        name=name, as_printed=printed, corrected=corrected, examine=examine, dossier=dossier
+        name=name,
+        as_printed=printed,
+        corrected=corrected,
+        examine=examine,
+        objection=objection,
+        dossier=dossier,
     )

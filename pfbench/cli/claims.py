@@ -28,8 +28,9 @@ def explain(one: "Claim | Erratum") -> None:
     facts = [
         Fact("name", one.name),
         Fact("claim", one.claim.name if one.claim else None, "claim"),
-        Fact("as_printed", one.as_printed, "as printed"),
+        Fact("as_printed", one.as_printed, one.stated),
         Fact("corrected", one.corrected),
+        Fact("objection", one.objection or None, "how to object"),
     ]
     grounds = _grounds(one.dossier) if one.dossier else []
     show_facts([*facts, *grounds], as_json=False, most=READABLE)

@@ -205,7 +205,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """A statement that is wrong, damaged or ambiguous as printed.
+    """A statement that is wrong, damaged or ambiguous as printed, or as read in a copy.
 
     Attributes
     ----------
@@ -218,6 +218,8 @@ class Erratum:
         corrected must hold, and every reading of the dossier is tried.
     claim
         The claim it concerns; None if none.
+    objection
+        How its author may object: what would make the statement right.
     dossier
         Its grounds; those of the papers here all have one.
     printed, right
@@ -230,6 +232,7 @@ class Erratum:
     corrected: str
     examine: "Callable[[str, int], Contrast]"
     claim: Claim | None = None
+    objection: str = ""
     dossier: Dossier | None = None
     printed: Formula | None = None
     right: Formula | None = None
@@ -238,6 +241,11 @@ class Erratum:
     def ruling(self) -> str:
         """How it is classed, one of `dossier.RULINGS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.ruling
+
+    @property
+    def stated(self) -> str:
+        """Whether the statement is "as printed", or "as read" in a copy that was not compared."""
+        return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, seen: "Contrast") -> bool:
         """Return whether an examination shows it, and its ruling is that of the readings."""

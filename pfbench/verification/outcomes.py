@@ -107,6 +107,7 @@ class Finding:
             "ruling": self.erratum.ruling,
             "as_printed": self.erratum.as_printed,
             "corrected": self.erratum.corrected,
+            "objection": self.erratum.objection,
             "evidence": {**plain(self.evidence), "shown": bool(self.shown), **lost},
             "readings": {name: bool(right) for name, right in self.readings.items()},
         }

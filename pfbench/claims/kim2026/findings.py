@@ -1,4 +1,4 @@
-"""What of kim2026 fails as we read it; the order of its theorem 1 stands.
+"""What of kim2026 fails as we read it; the order of its theorem 1, and (8) itself, stand.
 
 The text was read in part, in a copy made by machine. So each is *doubtful* until it is compared
 with the print.
@@ -16,7 +16,7 @@ from pfbench.verification.stating.mean_along import known
 
 
 def display(effort: str, seed: int) -> Contrast:
-    """Run Muon without noise on w^2/2, where beta is capped at 0; its order is that of (8)."""
+    """Run Muon without noise on w^2/2, where beta is capped at 0; the order is that of (8)."""
     problem = parabola(100)
     c = known(problem)
     numbers = {"K": 100.0, "r": 1.0, "L": c["L"], "sigma": 0.0, "delta": c["delta"]}
@@ -72,29 +72,37 @@ def divisor(effort: str, seed: int) -> Contrast:
 
 ERRATA = (
     copied(
-        "kim2026-(8)",
-        "the display (8) bounds the mean of |grad f|_* for every sigma >= 0",
-        "where beta is capped at 0, 1.5 sqrt(L Delta/T) is what is left of our bound",
+        "kim2026-thm1-line",
+        "the line before (8), theorem 1's with constants, bounds the mean of |grad f|_* for every "
+        "sigma >= 0",
+        "(8), in O(.), holds; where beta is capped at 0, our bound is 1.5 sqrt(L Delta/T)",
         display,
         (
             "sqrt(L Delta/T) was merged into the fourth root of r sigma^2 L Delta/T",
             "with sigma <= sqrt(L Delta/(r T)) that root is the smaller one",
-            "the order of theorem 1 has both terms, and stands",
+            "the last line of the display, which has the number (8), has both terms, and holds",
         ),
         "w^2/2, one by one, from 1 with T = 100: 0.1061, and 0.0354 is printed",
-        {"in O(.)": "three times the display will do"},
+        {"in O(.)": "three times that line will do"},
+        "Show in the print that the line before (8) is one up to a constant, "
+        "or that sigma >= sqrt(L Delta/(r T)) is assumed there.",
     ),
     copied(
         "kim2026-delta0",
-        "from M/max(1, |M|_F), what Newton-Schulz loses depends on q alone",
-        "from M/|M|_F it is at most r c_q for every M",
+        "from M/max(1, |M|_F), what Newton-Schulz loses is small for q large, whatever M is",
+        "theorem 2 prints a bound of eps_q with delta_0, which tends to 1 as M does to 0; from "
+        "M/|M|_F the loss is at most r c_q for every M",
         unscaled,
         (
             "a momentum of norm below 1 is not scaled, and delta_0 tends to 1 with it",
             "near a stationary point every momentum is small",
+            "theorem 2 prints that dependence on delta_0; the paper's eps_q is |X_q - polar(M)|",
+            "what is measured here is another quantity, the loss 1 - <M, X_q>/|M|_*, at most eps_q",
         ),
         "|M|_F = 0.0029, kappa = 1, q = 5: singular values of 0.02 and less are left",
         {"|M|_F at least 1": "it is meant for large momenta"},
+        "Show in the paper that momenta below norm 1 are excluded or scaled, or "
+        " a bound of eps_q that does not need delta_0.",
     ),
     copied(
         "kim2026-theta",
@@ -108,6 +116,8 @@ ERRATA = (
         ),
         "every beta: 1 - 4 theta = 0; as stated 0.18 at beta = 0.9, 0.002 at 0.999",
         {"the step as stated, beta in (0, 1)": "then 1/(2 beta (1-beta)) is a factor"},
+        "Show in the print another step or another theta in the proof of theorem 3, "
+        "by which 1 - 4 theta stays above a positive number.",
         also=", theta among it: 4 L^2 eta^2 k/(1-beta)^4 with k = beta^2 + (1-beta)^2",
     ),
 )

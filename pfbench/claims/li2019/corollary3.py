@@ -121,6 +121,7 @@ _CORRECTED: Mapping[str, Any] = {"first": 0.5, "weighted": True, "noise": 0.5}
 _READINGS: Mapping[str, Mapping[str, Any]] = {
     "gamma_i eta_i": {"weighted": True},
     "beta_1/2": {"first": 0.5},
+    "gamma_i eta_i and beta_1/2": {"first": 0.5, "weighted": True},
     "(49)": {"weighted": True, "noise": 1.0},
     "no noise": {"noise": 0.0},
     "(49), no noise": {"weighted": True, "noise": 0.0},
@@ -171,8 +172,10 @@ ERRATA = (
         right=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
         examine=weights_of_30,
         claim=COR3,
+        objection="Show that the proof has gamma_i eta_i and beta_1/2 where (30) is used: with "
+        "both (32) follows.",
         dossier=Dossier(
-            ruling="wrong",
+            ruling="unclear",
             quotes=(
                 Quote(
                     text="The proof of the following corollary is a simple induction after "
@@ -190,13 +193,15 @@ ERRATA = (
                 "that of eta_i is k(k+3)/N.",
                 "At k = N the sum is above N + 9, where (32) has 8.",
                 "The proof itself ends with gamma_i eta_i in (49): then it is 6 + 4, above 8.",
-                "The step before (49) has gamma_1 beta_1/2, gamma_1 = 1: then it is 3 + 4 + 1 = 8.",
+                "Two lines before (49) stands gamma_1 beta_1/2, gamma_1 = 1: then it is "
+                "3 + 4 + 1 = 8, as in (32).",
             ),
             instance="every k <= N of one outer iteration; a quadratic in 32 dimensions whose "
             "minimiser is on a face of the simplex, L/sigma_hat = 10, N = 26",
             readings={
                 "gamma_i eta_i": "the weights of (49) with the noise of (30)",
                 "beta_1/2": "half of beta_1, and eta_i unweighted as printed",
+                "gamma_i eta_i and beta_1/2": "both, as two lines before (49) in the proof",
                 "(49)": "the last line of the proof, where the noise has no factor 1/2",
                 "no noise": "for CGS alone, as printed",
                 "(49), no noise": "for CGS alone, with the last line of the proof",

@@ -170,6 +170,8 @@ ERRATA = (
         "data do not refute /4)",
         examine=half_of_the_eigenvalue,
         claim=LEMMA1,
+        objection="Say that lemma 1 is of twice the loss (7), as (35) has it, or prove it with "
+        "lambda_min/2 for (7).",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

@@ -234,6 +234,8 @@ ERRATA = (
         corrected=">= in place of <=; harmless, what follows has it so",
         examine=reversed_inequality,
         claim=NONCONVEX,
+        objection="Show a definition of restricted strong convexity that bounds f(theta_hat) - "
+        "f(theta) from above.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -268,6 +270,7 @@ ERRATA = (
         right=product(VALUE, {"delta0": 1}),
         examine=stray_factor,
         claim=NONCONVEX,
+        objection="State that L = 1, or show a copy in which the right side of (74) is delta0/2^t.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -294,6 +297,8 @@ ERRATA = (
         corrected="it is not shown there: between two points of C such an f may curve down",
         examine=convexity_between,
         claim=NONCONVEX,
+        objection="Show a step by which (45) holds between y_{k-1} and z_k of CGS without "
+        "convexity of f.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

@@ -144,10 +144,12 @@ def squared_norm(effort: str, seed: int, *, mended: bool = False) -> Contrast:
     problem, printed = beside_the_truth(_WIDE, 1, share), _printed_error(share)
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
+    own = _squared(share, 8.0 * gap) / (8.0 * printed)
     ratio, corrected = _squared(share, gap) / printed, _corrected(share)
     return compared(corrected if mended else ratio, corrected).under(
         {
-            "8 in place of 1 in eps_stat": 4.0 * corrected,
+            "8 in place of 1, e of (28)": 4.0 * corrected,
+            "8 in place of 1, e as printed": own,
             "half of the square": 0.5 * ratio,
             "half of the gap": _squared(share, 0.5 * gap) / printed,
             "the gap to f(theta*)": _squared(share, gap + truth) / printed,
@@ -166,12 +168,14 @@ def one_side_squared(effort: str, seed: int, *, mended: bool = False) -> Contras
     """(22): the same with |theta - theta_hat| <= eps^2, of which one side scales with theta."""
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
     printed, corrected = _printed_error(share), _corrected(share)
-    square = _squared(share, (1.0 - 8.0 / _WIDE) * printed)
+    gap = (1.0 - 8.0 / _WIDE) * printed
+    square, own = _squared(share, gap), _squared(share, 8.0 * gap) / (8.0 * printed)
     return compared(corrected if mended else math.sqrt(square) / printed, corrected).under(
         {
             "both sides squared": square / printed,
             "no side squared": math.sqrt(square / printed),
-            "both squared, 8 in place of 1 in eps_stat": 4.0 * corrected,
+            "both squared, 8 in place of 1, e of (28)": 4.0 * corrected,
+            "both squared, 8 in place of 1, e as printed": own,
         }
     )
 
@@ -197,6 +201,8 @@ ERRATA = (
         right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=squared_norm,
         claim=STAT,
+        objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, with 8 "
+        "tau in place of tau in it: then it is right.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -209,7 +215,8 @@ ERRATA = (
             ),
             assumed="theta in f(theta_t) - f(theta) before (15) is theta_hat",
             derivation=(
-                "(28): phi(Delta) <= 2 phi_bar |Delta| + 2 e, e the three terms of eps_stat.",
+                "(28): phi(Delta) <= 2 phi_bar |Delta| + 2 e, with phi(Delta*) in e once; the e of "
+                "eps_stat as printed has it twice, and is larger.",
                 "So tau phi(Delta)^2 <= 8 tau phi_bar^2 |Delta|^2 + 8 tau e^2, which gives (29) "
                 "with eps_stat^2 = 8 tau e^2/sigma_hat.",
                 "(29) with a gap of sigma_hat eps_stat^2: sigma_hat/2 |Delta|^2 <= 2 sigma_hat "
@@ -218,7 +225,10 @@ ERRATA = (
             ),
             instance=_INSTANCE,
             readings={
-                "8 in place of 1 in eps_stat": "eps_stat with the constant that (29) needs",
+                "8 in place of 1, e of (28)": "eps_stat with the constant that (29) needs, and "
+                "e = phi(Delta*) + phi_bar |Delta*|, as (28) has it",
+                "8 in place of 1, e as printed": "the same with the e of the paper's eps_stat, "
+                "2 phi(Delta*) + phi_bar |Delta*|",
                 "half of the square": "half of the squared distance is bounded",
                 "half of the gap": "the gap is at most sigma_hat eps_stat^2/2",
                 "the gap to f(theta*)": "the unhatted theta is the unknown target",
@@ -234,6 +244,7 @@ ERRATA = (
         right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=one_side_squared,
         claim=STAT,
+        objection="Show a copy with the square on the left; then it is (15), and what makes that right.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -250,8 +261,8 @@ ERRATA = (
             readings={
                 "both sides squared": "the square of (15) is missing on the left",
                 "no side squared": "eps_stat in place of its square, or a unit where it is 1",
-                "both squared, 8 in place of 1 in eps_stat": "eps_stat with the constant that "
-                "(29) needs",
+                "both squared, 8 in place of 1, e of (28)": "as for (15)",
+                "both squared, 8 in place of 1, e as printed": "as for (15)",
             },
         ),
     ),

@@ -68,6 +68,8 @@ THEOREM = Erratum(
     as_printed="E|grad F| <= (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)",
     corrected="(sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T): the last term lost sqrt(M)",
     examine=scaled,
+    objection="Show in the paper sqrt(M) in the last term, or a normalisation in which f has no "
+    "unit.",
     dossier=Dossier(
         ruling="doubtful",
         quotes=(),
@@ -77,7 +79,6 @@ THEOREM = Erratum(
             "the cube root splits, and (2 T sigma^2)^(1/6) keeps its factor sqrt(2M)",
             "under f -> lambda f eta goes as 1/lambda and a stays as it is: the run is the same",
             "so the printed bound holds over lambda for every lambda, and its last term tends to 0",
-            "that would be T^(-1/2) with noise, below what is possible at T^(-1/3)",
         ),
         instance="L = G = Delta = 1, sigma = 1/2, b = 1, T = 10^6, f in units of 1e-3, 1 and 1e3: "
         "3.14, 1.57, 1.55 for one number",

@@ -237,6 +237,8 @@ ERRATA = (
         printed=product(SQUARE, {"L": 2, "D": 2}),
         right=product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
+        objection="Name an assumption of the paper that bounds grad f_i itself, say that each f_i "
+        "has a stationary point in C.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -267,6 +269,8 @@ ERRATA = (
         corrected="they need the mean of squares and L_ms, or the L of every component",
         examine=in_expectation,
         claim=LAW["svrg"],
+        objection="Say that L in (7) is that of every f_i, as section 1 has it, or print (7) as "
+        "the root of a mean of squares.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -299,6 +303,8 @@ ERRATA = (
         corrected="they need the mean of squares and L2_ms, or the L2 of every component",
         examine=hessians_in_expectation,
         claim=LAW["casvrg"],
+        objection="Say that L2 in (8) is that of every Hessian, or print (8) as the root of a "
+        "mean of squares.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -334,6 +340,8 @@ ERRATA = (
         printed=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
         right=product(GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH),
         claim=LAW["casvrg"],
+        objection="Show a copy of the paper in which the factor x - x~ stands on the right of "
+        "that display.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -360,6 +368,8 @@ ERRATA = (
         corrected="one for each entry, or a mean of Hessians; the laws stand, with 1/4, (i-1/2)^2",
         examine=one_mean_value,
         claim=LAW["caspiderg"],
+        objection="Say that xbar is another point for each entry, or that the display stands for "
+        "the bound of the norm alone.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

@@ -199,6 +199,8 @@ ERRATA = (
         as_printed="(4), a sum over Omega without 1/n, has the form of (1) with f_i = psi",
         corrected="with f_i = n psi; V and L are n times those of the mean (scaling=sum, mean)",
         examine=sum_or_mean,
+        objection="Say which f the figures show, that of (4) or that of (1) with f_i = n psi, and "
+        "of which the printed sizes are.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -230,6 +232,8 @@ ERRATA = (
         as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20 epochs",
         corrected="that is 0.5 to 2.5 and leaves C; p/(T D), 1/20 or 1/(20 p), which is not said",
         examine=weight_of_section_6,
+        objection="Say what T counts or what eta is in the runs of section 6; code that made a "
+        "figure settles it.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

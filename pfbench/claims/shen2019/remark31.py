@@ -180,6 +180,8 @@ ERRATA = (
         printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
         right=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
+        objection="State that each of the runs is one for eps/10, which O(1/eps^2) may mean, or "
+        "that (2) is asked with 10 eps.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

@@ -156,6 +156,12 @@ _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
 """For each estimator the sizes, the error, what S has to be multiplied by, and what is printed."""
 
 
+_OF_9 = (
+    "Show that section 3 reads (9) with a constant left to O(.), as its orders are, or that S is "
+    "printed with that factor."
+)
+
+
 def _errata_of_9() -> Iterator[Erratum]:
     """Yield the errata of the S and p whose error is above eps^2/4."""
     for name, (chosen, error, times, quotes) in _SAID.items():
@@ -168,6 +174,7 @@ def _errata_of_9() -> Iterator[Erratum]:
             "meets (9); in O(.) nothing changes",
             examine=partial(condition, estimator=name),
             claim=THEOREM[name],
+            objection=_OF_9,
             dossier=Dossier(
                 ruling="unclear",
                 quotes=(_QUALIFIED, *quotes),
@@ -281,6 +288,8 @@ ERRATA = (
         printed=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
         right=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         claim=TABLE["casvrg"],
+        objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
+        "by eps and not by eps/L.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -317,6 +326,7 @@ ERRATA = (
         printed=_period(L=0.5, L2=0.5, eps=-0.5),
         right=_period(L=1.0, L2=-0.5, eps=-0.5),
         claim=TABLE["casvrg"],
+        objection="Show a copy with L2^-0.5 in p, or a condition in section 4.1 by which L2 is 1.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -348,6 +358,8 @@ ERRATA = (
         printed=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
         right=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],
+        objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
+        "by eps and not by eps/L.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(

@@ -277,6 +277,8 @@ ERRATA = (
         printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
         right=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
+        objection="Print that D = 1 throughout, or write V/D for V in (10) and remark 3.1: then "
+        "(10) is right as it stands.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(

@@ -237,6 +237,8 @@ ERRATA = (
         "instance, by which the theorem is not refuted",
         examine=queries_elsewhere,
         claim=LOWER_BOUND,
+        objection="Show where f may be asked, at iterates alone say, or give an instance that "
+        "hides C from gradients, too.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -274,6 +276,8 @@ ERRATA = (
         corrected="v_k is orthogonal to x_0 .. x_{k-1}, and t < T; the order of the bound stands",
         examine=shifted_indices,
         claim=LOWER_BOUND,
+        objection="Show where x_1 is the start, or a construction whose v_k is orthogonal to x_k "
+        "with the span of (14).",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
