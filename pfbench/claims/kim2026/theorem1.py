@@ -1,7 +1,7 @@
 """Theorem 1 of kim2026: the mean of |grad f(W_t)|_* of Muon, with an inexact orthogonaliser.
 
-"printed" is the display (8) as we read it. "corrected" (ours) is a bound for any orthogonaliser O
-with <M, O> >= lo |M|_* and |O| <= hi, both recorded at every step. Where beta is capped at 0 the
+"printed" is the line before (8) as we read it, with constants; (8) itself is in O(.), and holds.
+"corrected" (ours) is a bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi, both recorded at every step. Where beta is capped at 0 the
 printed form is below what is measured (a test shows it); it is compared where beta > 0.
 """
 
@@ -61,7 +61,7 @@ def schedule(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[
 
 
 def printed(K: float, r: float, L: float, sigma: float, delta: float, lo: float) -> float:
-    """Return the display (8), 1 - lo for epsilon_q."""
+    """Return the line before (8), 1 - lo for epsilon_q."""
     beta, _ = schedule(K, r, L, sigma, delta)
     late = 1.0 - lo
     first = 0.5 * (1.0 + late) ** 2 * math.sqrt((1.0 - beta) * L * delta / K)
@@ -145,8 +145,8 @@ THEOREM = Claim(
     statement=(
         "Muon, eta = sqrt((1-beta) Delta/(T L)): mean E|grad f|_* <= (1/lo)[Delta/(T eta) + L eta "
         "hi^2/2 + (lo+hi)(beta L eta hi/(1-beta) + sqrt((1-beta)/(1+beta)) sqrt(r) sigma + beta "
-        "sqrt(2 L Delta)/(T (1-beta)))] for any orthogonaliser (ours); where beta > 0 the display "
-        "(8) holds, too"
+        "sqrt(2 L Delta)/(T (1-beta)))] for any orthogonaliser (ours); where beta > 0 the line "
+        "before (8) holds, too"
     ),
     check=converges,
     instances=(

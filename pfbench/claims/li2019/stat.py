@@ -201,8 +201,8 @@ ERRATA = (
         right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=squared_norm,
         claim=STAT,
-        objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, with 8 "
-        "tau in place of tau in it: then it is right.",
+        objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, "
+        "with 8 tau in place of tau in it: then it is right.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -244,7 +244,8 @@ ERRATA = (
         right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=one_side_squared,
         claim=STAT,
-        objection="Show a copy with the square on the left; then it is (15), and what makes that right.",
+        objection="Show a copy with the square on the left; then it is (15), and what makes that "
+        "right.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
