@@ -1,8 +1,9 @@
 """Theorem 1 of kim2026: the mean of |grad f(W_t)|_* of Muon, with an inexact orthogonaliser.
 
 "printed" is the line before (8) as we read it, with constants; (8) itself is in O(.), and holds.
-"corrected" (ours) is a bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi, both recorded at every step. Where beta is capped at 0 the
-printed form is below what is measured (a test shows it); it is compared where beta > 0.
+"corrected" (ours) is a bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi, both
+recorded at every step. Where beta is capped at 0 the printed form is below what is measured (a test
+shows it); it is compared where beta > 0.
 """
 
 import math
