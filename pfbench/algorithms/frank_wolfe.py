@@ -6,8 +6,9 @@ constant (C_f <= L_f D^2), h0 = f(x_0) - min f.
     for t = 0 .. T-1:
         v = argmin over C of <grad f(x_t), v>
         g_t = <grad f(x_t), x_t - v>
-        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), the open loop l/(t+l), l
-        = 2 unless given, the log-adaptive l = 2 + log(t+1), or backtracking
+        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), the short step
+        min(g_t/(L |v - x_t|^2), 1), the open loop l/(t+l), l = 2 unless given, the log-adaptive l =
+        2 + log(t+1), or backtracking
         x_{t+1} = (1 - gamma) x_t + gamma v
 
 Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askari, Jaggi, AISTATS
@@ -38,7 +39,10 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
 
-STEPS = ("line-search", "adaptive", "open-loop", "log-adaptive", "backtracking")
+STEPS = ("line-search", "adaptive", "short", "open-loop", "log-adaptive", "backtracking")
+
+_OF_L = ("short", "backtracking")
+"""Those that go by an L_f, and not by the curvature."""
 
 _LINE_SEARCH_TOLERANCE = 1e-10
 
@@ -54,7 +58,7 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
-    """Frank-Wolfe with exact or backtracking line search, the step g/C, or the open loop."""
+    """Frank-Wolfe with exact or backtracking line search, a step of the gap, or the open loop."""
 
     name = "frank-wolfe"
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
@@ -79,8 +83,10 @@ class FrankWolfe(Algorithm):
     curvature: float | None = nonnegative(
         None, "C, at least C_f; the problem's L_f D^2 if not given"
     )
-    smoothness: float | None = positive(
-        None, "backtracking: first estimate of L_f; from two gradients if not given"
+    smoothness: float | None = nonnegative(
+        None,
+        "short: L, the problem's L_f if not given; backtracking: first estimate of L_f, from two "
+        "gradients if not given",
     )
 
     offset: float = positive(2.0, "open loop: l of the step l/(t+l)")
@@ -91,10 +97,16 @@ class FrankWolfe(Algorithm):
             raise InputError(f"step={self.step} takes no offset: that is for the open loop.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
+        if self.step == "short" and self.smoothness is None:
+            raise InputError("step=short needs smoothness, a number L >= L_f.")
         if self.step == "backtracking" and self.curvature is not None:
             raise InputError("step=backtracking estimates the curvature: leave curvature out.")
-        if self.step != "backtracking" and self.smoothness is not None:
-            raise InputError(f"step={self.step} takes no smoothness: that is for backtracking.")
+        if self.step == "short" and self.curvature is not None:
+            raise InputError("step=short goes by smoothness: leave curvature out.")
+        if self.step not in _OF_L and self.smoothness is not None:
+            raise InputError(
+                f"step={self.step} takes no smoothness: that is for short and backtracking."
+            )
 
     @property
     def asks(self) -> frozenset[str]:
@@ -111,19 +123,22 @@ class FrankWolfe(Algorithm):
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon.
 
-        Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
+        Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1});
+        the short step lowers f by at least as much as g/C with C = L D^2.
         """
         (h0,) = cls.needs(constants, "delta")
         backtracking = given.get("step") == "backtracking"
-        if not backtracking and given.get("curvature") is not None:
+        if given.get("step") not in _OF_L and given.get("curvature") is not None:
             curvature = real("curvature", given["curvature"], above=0.0)
         else:
             L, D = cls.needs(constants, "L_f", "D")
             if backtracking:
                 L = max(_GROWTH * L, given.get("smoothness") or 0.0)
+            elif given.get("step") == "short":
+                L = given["smoothness"] = given.get("smoothness") or L
             curvature = L * D**2
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
-        known = {} if backtracking else {"curvature": curvature}
+        known = {} if given.get("step") in _OF_L else {"curvature": curvature}
         return cls.filled(given, iterations=iterations, **known)
 
     @classmethod
@@ -132,7 +147,10 @@ class FrankWolfe(Algorithm):
         if given.get("step") == "adaptive" and given.get("curvature") is None:
             constants.need("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
-        if math.isfinite(curvature) and given.get("step") != "backtracking":
+        if given.get("step") == "short" and given.get("smoothness") is None:
+            constants.need("L_f", "the short step without smoothness")
+            given = given | {"smoothness": constants.L_f}
+        if math.isfinite(curvature) and given.get("step") not in _OF_L:
             given = {"curvature": curvature} | given
         return super().explicit(constants, **given)
 
@@ -151,24 +169,34 @@ class FrankWolfe(Algorithm):
                         search = Backtracking.start(ask, x, gradient, v, self.smoothness)
                     gamma = search.step(ask, x, v, gap)
                 elif self.step == "adaptive":
-                    gamma = self._short_step(gap)
+                    gamma = self._adaptive_step(gap)
+                elif self.step == "short":
+                    gamma = self._short_step(gap, distance(v, x))
                 else:
                     gamma = self._line_search(ask, x, v, gap)
             at, x = x, combine(x, v, gamma)
             yield State(x, at, gradient)
             del gradient  # as large as the problem: the next one takes its room
 
-    def _short_step(self, gap: float) -> float:
+    def _adaptive_step(self, gap: float) -> float:
         """Return gamma; where f is linear the whole way is the best."""
         assert self.curvature is not None
         if self.curvature == 0.0:
             return 1.0 if gap > 0.0 else 0.0
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
+    def _short_step(self, gap: float, length: float) -> float:
+        """Return the minimiser on [0, 1] of the bound of f by L; 0 without a descent."""
+        assert self.smoothness is not None
+        if not gap > 0.0 < length:
+            return 0.0
+        curvature = self.smoothness * length**2
+        return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
+
     def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
-        """Return the best step to v; the short one is tried, too, if C is known."""
-        short = () if self.curvature is None else (self._short_step(gap),)
-        return line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *short)
+        """Return the best step to v; the adaptive one is tried, too, if C is known."""
+        adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
+        return line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
 def line_search(value: Callable[[float], float], most: float, *others: float) -> float:

@@ -50,6 +50,7 @@ CASES = [
         for step in ("line-search", "open-loop", "log-adaptive", "backtracking")
     ),
     ("frank-wolfe", {"step": "adaptive", "curvature": 3.0}),
+    ("frank-wolfe", {"step": "short", "smoothness": 3.0}),
     ("sfw", BATCH | STEP),
     ("svfw", EPOCHS | STEP),
     ("sagafw", BATCH | STEP),

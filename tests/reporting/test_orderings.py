@@ -77,6 +77,16 @@ def test_values_are_compared_at_the_calls_that_both_have_spent():
     assert (one.verdict, one.evidence.values) == (REPRODUCED, (6.0, 8.0))
 
 
+def test_a_value_of_the_start_is_said_to_be_one():
+    far = group("far", [run([16, 8, 1], [0, 10, 50], seed=k) for k in SEEDS])
+    near = group("near", [run([16, 6], [0, 60], seed=k) for k in SEEDS])
+    (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
+    assert one.evidence.values == (16.0, 1.0)
+    assert one.evidence.unmoved == (True, False)
+    said = orders_in_words.table(results().study, [one]).rows[0].cells[2]
+    assert said.startswith("near 16.0 (its start), far 1.00, ")
+
+
 def test_an_order_speaks_of_its_panels_alone():
     assert verdicts(fast(), slow(), order=["fast", "slow"], settings=("hard",)) == {}
     assert verdicts(fast(), slow(), order=["fast", "slow"], problems=("q",)) == {}

@@ -48,6 +48,9 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]
                 gamma = 1.0 / (1.0 + t / (2.0 + math.log1p(t)))
             elif s["step"] == "adaptive":
                 gamma = min(1.0, max(0.0, gap) / s["curvature"])
+            elif s["step"] == "short":
+                square = s["smoothness"] * float((v - x) @ (v - x))
+                gamma = min(1.0, max(0.0, gap) / (square or 1.0))
             else:
                 gamma = search.step(x, one.estimate, v, one.x)
             yield Place(formed=formed, x=x + gamma * (v - x))
@@ -120,9 +123,14 @@ def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
 def schedule(asked: Wanted) -> Printed:
     """Return T of max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 unless given.
 
-    With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f.
+    With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f; the L
+    of the short step does.
     """
     c, given = asked.constants, asked.given
+    if given.get("step") == "short":
+        L = given.get("smoothness", c.L_f)
+        T = (max(2.0 * c.delta, L * c.D**2) / asked.epsilon) ** 2 - 1.0
+        return {"iterations": max(1.0, T), "smoothness": L}
     backtracking = given.get("step") == "backtracking"
     L = max(2.0 * c.L_f, given.get("smoothness", 0.0)) if backtracking else c.L_f
     C = given.get("curvature", L * c.D**2)
@@ -136,6 +144,8 @@ RULES: tuple[dict[str, Any], ...] = (
     {"step": "log-adaptive"},
     {"step": "adaptive", "curvature": 6.0},
     {"step": "adaptive", "curvature": 1.5},
+    {"step": "short", "smoothness": 1.5},
+    {"step": "short", "smoothness": 0.3},
     {"step": "line-search"},
     {"step": "line-search", "curvature": 6.0},
     {"step": "backtracking", "smoothness": 0.05},
@@ -153,6 +163,8 @@ WANTED = tuple(
         {},
         {"step": "open-loop"},
         {"step": "adaptive", "curvature": 7.0},
+        {"step": "short"},
+        {"step": "short", "smoothness": 2.0},
         {"step": "backtracking"},
         {"step": "backtracking", "smoothness": 9.0},
     )
@@ -172,6 +184,7 @@ FRANK_WOLFE = Method(
         *(sized(OCTAHEDRON, iterations=2000, **rule) for rule in RULES[1:3]),
         sized(BALL, iterations=500, step="line-search"),
         sized(BALL, iterations=2000, step="adaptive", curvature=6.0),
+        sized(BALL, iterations=200, step="short", smoothness=1.5),
         # Further on rounding decides how far a step goes.
         *(sized(BALL, iterations=30, **rule) for rule in RULES[-3:]),
         *(sized(OCTAHEDRON, iterations=500, **rule) for rule in RULES[-3:]),

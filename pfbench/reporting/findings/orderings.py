@@ -63,6 +63,8 @@ class Pair:
         Where it is the other way round: the form of the second that is least surely ahead.
     short
         Whether it is about seconds, and less than `SHORTEST` of them, which decides nothing.
+    unmoved
+        Of each median whether it is that of the start: what it has spent was for no iterate yet.
     """
 
     first: str
@@ -73,6 +75,7 @@ class Pair:
     every: float = 0.0
     behind: str = ""
     short: bool = False
+    unmoved: tuple[bool, bool] = (False, False)
 
     @property
     def verdict(self) -> str:
@@ -253,11 +256,18 @@ def _easiest(side: int) -> Callable[[Pair], tuple[float, float]]:
 def _pair(ordering: Ordering, one: Group, other: Group, scale: Scale) -> Pair:
     x, y, spent = _samples(ordering, one, other, scale)
     values = middle(x), middle(y)
+    unmoved = _unmoved(ordering, one, values[0]), _unmoved(ordering, other, values[1])
     if scale.timed and spent < SHORTEST:
-        return Pair(one.label, other.label, values, 0, 1.0, short=True)
+        return Pair(one.label, other.label, values, 0, 1.0, short=True, unmoved=unmoved)
     exact = not scale.timed and nothing_varies(one.runs) and nothing_varies(other.runs)
     p = 0.0 if exact else rank_test(x, y)
-    return Pair(one.label, other.label, values, side_of(x, y), p)
+    return Pair(one.label, other.label, values, side_of(x, y), p, unmoved=unmoved)
+
+
+def _unmoved(ordering: Ordering, group: Group, value: float) -> bool:
+    """Return whether a median is that of the start, of an order that compares values."""
+    starts = [of[0] for run in group.runs if (of := column(run, ordering.measure)).size]
+    return ordering.target is None and bool(starts) and math.isclose(value, middle(starts))
 
 
 def _samples(

@@ -23,6 +23,9 @@ from pfbench.runs.planning.study import Study
 
 REVERSED_IS = f"is {REVERSED}"
 
+START = " (its start)"
+"""Beside a value that is that of the start: at these calls the method has made no iterate yet."""
+
 
 def in_brief(several: Sequence[Tested]) -> list[str]:
     """Return which published orders flip, and in what; nothing without orders.
@@ -281,7 +284,10 @@ def _compared(ordering: Ordering) -> str:
 
 def _evidence(one: Tested) -> str:
     pair, calls = one.evidence, one.ordering.target is not None
-    first, second = map(calls_as_text if calls else _value_as_text, pair.values)
+    first, second = (
+        f"{calls_as_text(value) if calls else _value_as_text(value)}{START * unmoved}"
+        for value, unmoved in zip(pair.values, pair.unmoved, strict=True)
+    )
     sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
     sure = "less than a second" if pair.short else sure
     still = f"; not so for {pair.behind}" if pair.verdict == TURNS else ""

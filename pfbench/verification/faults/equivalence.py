@@ -76,6 +76,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"sampling": "importance"},
     {"step": "open-loop"},
     {"step": "adaptive", "curvature": 2.0},
+    {"step": "short", "smoothness": 0.5},
     {"step": "line-search", "curvature": 2.0},
     {"step": "backtracking"},
     {"step": "backtracking", "smoothness": 0.01},
