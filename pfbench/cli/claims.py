@@ -74,6 +74,7 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
         Fact("assumes", list(claim.assumptions), "assumes", assumes),
         Fact("instances", instances),
         Fact("schedule", claim.schedule, "schedule"),
+        *(Fact("admits", told, "admits") for told in [_admitted(claim)] if told),
         Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
         Fact("units", units, "units"),
         Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
@@ -82,6 +83,11 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
     ]
     whole = {one["about"]: one for one in reversed(instances)}
     return facts, [_part(one, whole[one["about"]]) for one in instances]
+
+
+def _admitted(claim: "Claim") -> str:
+    """Return which other parameters the theorem admits."""
+    return ", ".join(f"{a:g} to {b:g} times the {name}" for name, (a, b) in claim.admits.items())
 
 
 def _part(one: Description, first: Description) -> RenderableType:

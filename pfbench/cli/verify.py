@@ -354,7 +354,7 @@ def _found(found: "Sequence[Finding]") -> RenderableType:
         seen = "NOT EXAMINED" if one.lost else "shown" if one.shown else "NOT SHOWN"
         told = (one.erratum.name, one.erratum.ruling, one.erratum.as_printed, one.erratum.corrected)
         rows.append((*told, seen))
-    return columns(("erratum", "ruling", "as printed", "corrected", "evidence"), rows)
+    return columns(("erratum", "ruling", "as printed or read", "corrected", "evidence"), rows)
 
 
 def _scales() -> RenderableType:

@@ -125,7 +125,7 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
         for one in about["errata"]
         if one["evidence"]["shown"]
     ]
-    yield Part("errata", ("erratum", "as printed", "corrected", "ruling"), errata)
+    yield Part("errata", ("erratum", "as printed or read", "corrected", "ruling"), errata)
     yield Part("constants", ("of", "values"), _first(_constants(claims)))
     counts = [
         row for claim, verdict in pairs if claim["kind"] == "count" for row in _counts(verdict)

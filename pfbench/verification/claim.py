@@ -72,6 +72,9 @@ class Claim:
         What it assumes of the problem.
     schedule
         The parameters with which the method runs.
+    admits
+        By parameter of the schedule the least and the largest factor on it that the theorem admits;
+        empty where it states one value. No planted fault may be the method within these.
     takes
         Seconds that the check usually takes on one core, quick (None: not made then) and full;
         those of the word, if it is one.
@@ -106,6 +109,7 @@ class Claim:
     algorithm: Any = ""
     assumptions: tuple[str, ...] = ()
     schedule: str = "explicit"
+    admits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     takes: tuple[float | None, float] = ()  # type: ignore[assignment]
     orders: "Complexity | None" = None
     disputed: str = ""

@@ -31,7 +31,7 @@ def verdict_table(
     command
         The command that made it.
     """
-    lines = ["# Verdicts", "", f"Made by `{command}`. {in_words(done.summary)}.", ""]
+    lines = ["# Verdicts", "", f"Made by `{command}`. {in_words(done.summary)}.", "", LIMITS, ""]
     for title in dict.fromkeys([*titles.values(), "Others"]):
         rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
@@ -56,7 +56,11 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        lines += ["## Findings", "", "| erratum | ruling | as printed | corrected | evidence |"]
+        lines += [
+            "## Findings",
+            "",
+            "| erratum | ruling | as printed or read | corrected | evidence |",
+        ]
         lines += ["| --- | --- | --- | --- | --- |", *map(_found, findings)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -122,6 +126,11 @@ def claimed_of(what: str, claimed: Mapping[str, Any]) -> str | None:
 
 
 _COMMON = {"exponent", "in", "of"}
+
+LIMITS = (
+    "Limits at 95 % of a mean hold if no sample is more than ten times the bound (twice, for calls): "
+    "no number of samples bounds a mean from above without a range."
+)
 
 
 def _found(one: Finding) -> str:

@@ -153,7 +153,8 @@ METHODS = (
         CONDITIONAL,
         estimates.lsvrg,
         printed=of_lsvrg,
-        whose="by a bound of pfbench; Kovalev et al. 2020 have no Frank-Wolfe",
+        whose="by a bound derived here; published before by Nazykov et al. 2024, whose constants "
+        "were not read",
     ),
     stated(
         "zerosarah-fw",
@@ -162,7 +163,8 @@ METHODS = (
         estimates.zerosarah,
         MIXED[:2],
         printed=of_zerosarah,
-        whose="by a bound of pfbench; Li, Hanzely, Richtarik 2021 have no Frank-Wolfe",
+        whose="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose "
+        "constants were not read",
     ),
     stated(
         "storm-fw",
@@ -170,7 +172,8 @@ METHODS = (
         CONDITIONAL,
         estimates.storm,
         printed=of_storm,
-        whose="by a bound of pfbench; Cutkosky, Orabona 2019 have no Frank-Wolfe",
+        whose="by a bound derived here; published before by Zhang et al. 2020, whose constants "
+        "were not read",
         wanted=COARSE,
     ),
     stated(
@@ -201,7 +204,8 @@ METHODS = (
         estimates.page,
         DELAYED,
         printed=of_page_convex,
-        whose="by a bound of pfbench; Li, Bao, Zhang, Richtarik 2021 have no Frank-Wolfe",
+        whose="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose "
+        "constants were not read",
         wanted=(*COARSE, *FINE),
         output="last",
     ),

@@ -43,6 +43,7 @@ def theorem(
             parameters=partial(of_constant, alpha=alpha) if alpha else of_vanishing,
         ),
         schedule=f"alpha = {alpha:g}, gamma = K^(-1/2)" if alpha else vanishing,
+        admits={} if alpha else {"step": (0.5, 1.0)},
         formulas=tuple(formula(one, unit, fixed, sigma=GRADIENT) for one in bounds),
         **told,
     )

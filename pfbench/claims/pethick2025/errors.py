@@ -180,6 +180,7 @@ def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., f
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
         schedule=f"alpha = {ALPHA:g}" if constant else "alpha_k = k^(-1/2), gamma = K^(-3/4)",
         takes=(0.5, 0.5),
+        admits={} if constant else {"step": (0.5, 1.0)},
         formulas=tuple(Formula(one, GRADIENT, fixed, units) for one in (printed, sharper)),
     )
 

@@ -187,12 +187,12 @@ CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class HalfStep(USCG):
-    """Steps by gamma/2."""
+class QuarterStep(USCG):
+    """Steps by gamma/4."""
 
     def moved(self, x: Point, v: Point) -> Point:
-        """Return x + (gamma/2) v."""
-        return super().moved(x, 0.5 * v)
+        """Return x + (gamma/4) v."""
+        return super().moved(x, 0.25 * v)
 
 
 class Unaveraged(USCG):
@@ -212,7 +212,7 @@ class EqualWeights(USCG):
 
 
 MUTANTS = (
-    Mutant.of("uscg-half-step", HalfStep, LEMMA_1, CONSTANT, VANISHING),
+    Mutant.of("uscg-quarter-step", QuarterStep, LEMMA_1, CONSTANT, VANISHING),
     Mutant.of("uscg-unaveraged", Unaveraged, VANISHING),
     Mutant.of("uscg-equal-weights", EqualWeights, VANISHING),
     Mutant.edited(

@@ -49,11 +49,11 @@ def mean_ratio(problem, bound, kind=None, of=dual_norm, seed=0, claim=unconstrai
     return float(measured) / bound(**c)
 
 
-def test_half_steps_are_seen_by_the_sharper_bound_alone():
+def test_quarter_steps_are_seen_by_the_sharper_bound_alone():
     problem = travel(10_000, 10.0)
-    kind = unconstrained.HalfStep
+    kind = unconstrained.QuarterStep
     sharper = mean_ratio(problem, unconstrained.vanishing_sharper, kind)
-    assert sharper == pytest.approx(1.46, abs=0.005)
+    assert sharper == pytest.approx(1.70, abs=0.005)
     assert mean_ratio(problem, unconstrained.vanishing_printed, kind) < 1.0
 
 
@@ -192,6 +192,7 @@ def test_the_numbers_of_the_findings():
     assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
     assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
     assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
-    assert findings.largest(3.52) <= 4.0 < findings.largest(3.53)
-    assert findings.largest(8.0) > 8.0
-    assert findings.largest(9.0) == 9.0
+    # D.10 fails for u_1 between 3.524 c and 8.243 c, and there alone.
+    assert findings.largest(3.5235) <= 4.0 < findings.largest(3.5245)
+    assert findings.largest(8.242) > 8.242
+    assert findings.largest(8.2435) == 8.2435

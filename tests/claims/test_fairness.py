@@ -1,0 +1,130 @@
+"""What keeps false statements about papers away: rules for every claim, fault and erratum."""
+
+import re
+
+import numpy as np
+import pytest
+
+from pfbench.claims.catalogue import CLAIMS, ERRATA, PAPERS
+from pfbench.claims.pethick2025 import unconstrained
+from pfbench.claims.relatives.table1 import ROWS
+from pfbench.points import keep
+from pfbench.verification.dossier import MOST_LINES
+from pfbench.verification.stating.mean_along import known
+from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+
+pytestmark = pytest.mark.claims
+
+ADMITTING = [claim for claim in CLAIMS.values() if claim.admits]
+FAULTS = [
+    pytest.param(claim, mutant, id=f"{claim.name}, {mutant.name}")
+    for paper in PAPERS.values()
+    for mutant in paper.mutants
+    for claim in mutant.expected
+    if claim.admits
+]
+STEPS = 12
+
+
+# --- a planted fault breaks the theorem's own condition -------------------------------------------
+
+
+def path(claim, problem, subject, factor):
+    """The first points of a method at a factor of the step that the claim is tested with."""
+    step = factor * known(problem)["K"] ** -0.75
+    made = Trial(claim, subject).make(iterations=STEPS, batch=1, step=step)
+    run = made.run(problem, problem.start(), np.random.default_rng(0))
+    return np.array([np.ravel(problem.start()), *(np.ravel(keep(state.x)) for state in run)])
+
+
+def is_admitted(claim, subject):
+    """Whether a method is, on all instances, the right one with a step that the theorem admits."""
+    least, most = claim.admits["step"]
+    for one in claim.instances:
+        problem = one()
+        found, right = path(claim, problem, subject, 1.0), path(claim, problem, Subject(), 1.0)
+        factor = np.linalg.norm(found[1] - found[0]) / np.linalg.norm(right[1] - right[0])
+        if not least - 1e-9 <= factor <= most + 1e-9:
+            return False
+        admitted = path(claim, problem, Subject(), factor)
+        if not np.allclose(found, admitted, rtol=1e-9, atol=1e-12):
+            return False
+    return True
+
+
+class HalfStep(unconstrained.USCG):
+    """Steps by gamma/2, which theorem 5.5 admits."""
+
+    def moved(self, x, v):
+        return super().moved(x, 0.5 * v)
+
+
+@pytest.mark.parametrize(("claim", "mutant"), FAULTS)
+def test_no_planted_fault_is_admitted_by_its_theorem(claim, mutant):
+    assert set(claim.admits) == {"step"}, "test what else a theorem admits here"
+    assert not is_admitted(claim, mutant.subject)
+
+
+def test_a_fault_that_the_theorem_admits_is_found_out():
+    assert is_admitted(unconstrained.VANISHING, Subject(HalfStep))
+    assert is_admitted(unconstrained.VANISHING, Subject())
+    assert not is_admitted(unconstrained.VANISHING, Subject(unconstrained.QuarterStep))
+    assert {claim.name for claim in ADMITTING} >= {"pethick2025-thm5.5", "pethick2025-thm5.7"}
+
+
+# --- an erratum does not rest on a condition that its paper states --------------------------------
+
+
+def stated(paper):
+    """What its claims say that the paper states or assumes."""
+    return " ".join(text for one in paper.claims for text in (one.statement, *one.assumptions))
+
+
+@pytest.mark.parametrize("name", ERRATA)
+def test_no_erratum_falls_by_a_condition_that_its_paper_states(name):
+    """A reading that makes the printed form right must not be the paper's own."""
+    paper = next(one for one in PAPERS.values() if name in {e.name for e in one.errata})
+    right = [
+        reading for reading, holds in ERRATA[name].examine("quick", 1).readings.items() if holds
+    ]
+    assert [reading for reading in right if reading in stated(paper)] == []
+
+
+def test_a_condition_of_the_paper_is_found_in_its_claims():
+    """alpha_1 = 1, without which an erratum of the boxes of pethick2025 would stand."""
+    assert "alpha_1 = 1" in stated(PAPERS["pethick2025"])
+
+
+# --- the right of reply ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", ERRATA.values(), ids=list(ERRATA))
+def test_an_author_is_told_how_to_object(erratum):
+    assert 40 <= len(erratum.objection) <= 40 * MOST_LINES
+    assert erratum.objection.endswith(".")
+    assert not re.search('[“”„«»"]', erratum.objection)
+
+
+def test_objections_are_their_own():
+    """Of the errata of (9), which differ by the estimator alone, it is one."""
+    alike = [one for name, one in ERRATA.items() if not name.startswith("shen2019-(9)")]
+    texts = [one.objection for one in alike if not one.name.endswith("-powers")]
+    assert len(set(texts)) == len(texts)
+
+
+def test_what_was_read_in_a_copy_is_called_read_and_not_printed():
+    assert {one.stated for one in ERRATA.values() if one.ruling == "doubtful"} == {"as read"}
+    assert {one.stated for one in ERRATA.values() if one.dossier.quotes} == {"as printed"}
+
+
+# --- rates that were published before -------------------------------------------------------------
+
+
+def test_no_rate_is_called_ours_alone():
+    """A rate that is derived here claims no priority, and along Frank-Wolfe names who had it."""
+    assert [name for name, (_, source) in ROWS.items() if "of pfbench" in source] == []
+    derived = {name: source for name, (_, source) in ROWS.items() if "derived here" in source}
+    along = [name for name in derived if "-fw" in name]
+    assert len(along) >= 4
+    assert [name for name in along if "published before by" not in derived[name]] == []
