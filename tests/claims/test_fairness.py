@@ -31,11 +31,13 @@ STEPS = 12
 
 
 def path(claim, problem, subject, factor):
-    """The first points of a method at a factor of the step that the claim is tested with."""
+    """The first points and estimates of a method at a factor of the step of the claim."""
     step = factor * known(problem)["K"] ** -0.75
     made = Trial(claim, subject).make(iterations=STEPS, batch=1, step=step)
     run = made.run(problem, problem.start(), np.random.default_rng(0))
-    return np.array([np.ravel(problem.start()), *(np.ravel(keep(state.x)) for state in run)])
+    start = np.ravel(problem.start())
+    seen = [np.append(np.ravel(keep(state.x)), np.ravel(state.estimate)) for state in run]
+    return np.array([np.append(start, np.zeros_like(start)), *seen])
 
 
 def is_admitted(claim, subject):
@@ -44,7 +46,9 @@ def is_admitted(claim, subject):
     for one in claim.instances:
         problem = one()
         found, right = path(claim, problem, subject, 1.0), path(claim, problem, Subject(), 1.0)
-        factor = np.linalg.norm(found[1] - found[0]) / np.linalg.norm(right[1] - right[0])
+        size = np.size(problem.start())
+        first, expected = (np.linalg.norm((of[1] - of[0])[:size]) for of in (found, right))
+        factor = first / expected
         if not least - 1e-9 <= factor <= most + 1e-9:
             return False
         admitted = path(claim, problem, Subject(), factor)
