@@ -47,8 +47,10 @@ def is_admitted(claim, subject):
         problem = one()
         found, right = path(claim, problem, subject, 1.0), path(claim, problem, Subject(), 1.0)
         size = np.size(problem.start())
-        first, expected = (np.linalg.norm((of[1] - of[0])[:size]) for of in (found, right))
-        factor = first / expected
+        # The first point that differs from the start, which is the first one but for noise.
+        first = int(np.argmax((right[:, :size] != right[0, :size]).any(axis=1)))
+        moved, expected = (np.linalg.norm((of[first] - of[0])[:size]) for of in (found, right))
+        factor = moved / expected
         if not least - 1e-9 <= factor <= most + 1e-9:
             return False
         admitted = path(claim, problem, Subject(), factor)
