@@ -43,9 +43,35 @@ def text_of(key):
     return None
 
 
-def printed(key, quote):
+SECTIONS = {
+    ("wang2019", "section 5.1"): ("51comparison", "52comparison"),
+    ("wang2019", "section 5.2"): ("52comparison", "6conclusion"),
+    ("qu2018", "section 6.1.1"): ("611matrixcompletion", "612nonconvex"),
+    ("qu2018", "section 6.1.2"): ("612nonconvex", "62realdata"),
+    ("qu2018", "section 6.2"): ("62realdata", "7conclusion"),
+    ("li2019", "section 4"): ("4simulation", "5conclusions"),
+    ("shen2019", "section 6"): ("6experiment", "conclusionwedesign"),
+}
+"""With which letters a section of experiments begins, and what comes after it."""
+
+_CAPTION = 600
+"""A caption has so many letters at most."""
+
+
+def printed_at(key, place, quote):
+    """Return whether a quotation stands in a section, or in the caption of a figure."""
+    text = text_of(key)
+    if place.startswith("figure"):
+        captions = (text[m.start() :][:_CAPTION] for m in re.finditer(letters(place), text))
+        return any(letters(quote) in caption for caption in captions)
+    begin, end = SECTIONS[key, place]
+    start = text.index(begin)
+    return printed(key, quote, text[start : text.index(end, start + len(begin))])
+
+
+def printed(key, quote, text=None):
     """Return whether all parts of a quotation stand in a paper, in their order."""
-    text, at = text_of(key), 0
+    text, at = text or text_of(key), 0
     for part in re.split(r"\s…\s", quote):
         at = text.find(letters(part), at)
         if at < 0:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from printed import TITLES, WHY, letters, printed, text_of
+from printed import TITLES, WHY, letters, printed, printed_at, text_of
 
 from pfbench.claims.catalogue import ERRATA, PAPERS
 from pfbench.runs.planning.spec import read_spec
@@ -64,6 +64,51 @@ def test_orders_and_units_are_quoted_as_printed(name):
     assert quotes
     assert [one for one in quotes if not printed(key, one)] == []
     assert all(one.place for study in spec.studies for one in study.orderings if one.published)
+
+
+def judged_in(spec):
+    """Return the units that a spec calls the paper's, each with the orders judged in it."""
+    for study in spec.studies:
+        for unit in study.units:
+            orders = [one for one in study.orderings if unit.is_stated_for(one)]
+            if orders:
+                yield unit, orders
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_papers_unit_is_printed_in_the_section_of_the_order_or_at_its_figure(name):
+    key = paper_of(SPECS[name].name)
+    if text_of(key) is None:
+        pytest.skip(WHY)
+    spec = read_spec(SPECS[name])
+    for unit, orders in judged_in(spec):
+        assert printed_at(key, unit.place, unit.says), (unit.place, unit.says)
+        for one in orders:
+            assert printed_at(key, one.place, one.says), (one.place, one.says)
+    published = [one for study in spec.studies for one in study.orderings if one.published]
+    judged = [one for _, orders in judged_in(spec) for one in orders]
+    assert {one.says for one in published} == {one.says for one in judged}
+
+
+def test_words_of_another_section_are_found_out():
+    if text_of("wang2019") is None:
+        pytest.skip(WHY)
+    quote = "the number of passes that are taken over the data"
+    assert printed_at("wang2019", "section 5.1", quote)
+    assert not printed_at("wang2019", "section 5.2", quote)
+    assert not printed_at("wang2019", "figure 2", quote)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_papers_unit_of_a_page_is_that_of_its_spec(name, tmp_path):
+    """What a page calls the paper's is called so by the spec that stands in it."""
+    page = PAGES[name].read_text(encoding="utf-8")
+    (tmp_path / "spec.toml").write_text(page.rpartition("```toml\n")[2].partition("\n```")[0])
+    stated = {unit.name for unit, _ in judged_in(read_spec(tmp_path / "spec.toml"))}
+    called = set(re.findall(r"\| ([^|]+) \(the paper's\) \|", page))
+    assert called <= stated
+    flips = [line for line in page.splitlines() if "| flips |" in line]
+    assert [line for line in flips if "(the paper's) | flips |" not in line] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
