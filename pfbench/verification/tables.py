@@ -128,8 +128,8 @@ def claimed_of(what: str, claimed: Mapping[str, Any]) -> str | None:
 _COMMON = {"exponent", "in", "of"}
 
 LIMITS = (
-    "Limits at 95 % of a mean hold if no sample is more than ten times the bound (twice, for calls): "
-    "no number of samples bounds a mean from above without a range."
+    "Limits at 95 % of a mean hold if no sample is more than ten times the bound (twice, for "
+    "calls): no number of samples bounds a mean from above without a range."
 )
 
 
