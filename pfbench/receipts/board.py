@@ -36,7 +36,7 @@ _CLAIMS = (
     *("theorem", "says", "about", "verdict", *_WORST),
     *("units", "faults found", "formal proof", "checked"),
 )
-_ERRATA = ("erratum", "ruling", "as printed", "as it stands", "of", "checked")
+_ERRATA = ("erratum", "ruling", "as printed or read", "as it stands", "of", "checked")
 _METHODS = ("method", "where it stands", "checked")
 _ABOUT = (
     "Each claim is of a receipt that was made again before it was taken in. The worst is the share "

@@ -89,7 +89,7 @@ def test_line_search_is_at_least_as_good_as_a_fine_grid(instance, asking):
         assert instance.value(after.x) <= grid + 1e-12
 
 
-def test_line_search_is_never_worse_than_the_short_step(instance, asking):
+def test_line_search_is_never_worse_than_the_adaptive_step(instance, asking):
     C = curvature(instance)
     for before, after in pairs(states_of(instance, asking, step="line-search", iterations=12)):
         gap = fw_gap(instance, before)[1]

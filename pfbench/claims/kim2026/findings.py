@@ -84,7 +84,7 @@ ERRATA = (
         ),
         "w^2/2, one by one, from 1 with T = 100: 0.1061, and 0.0354 is printed",
         {"in O(.)": "three times that line will do"},
-        "Show in the print that the line before (8) is one up to a constant, "
+        "Show in the print that the line before (8) holds up to a constant only, "
         "or that sigma >= sqrt(L Delta/(r T)) is assumed there.",
     ),
     copied(
