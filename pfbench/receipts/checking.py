@@ -218,7 +218,7 @@ def _verdict(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[s
 def _erratum(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[str, Any]) -> None:
     """Take the examination of an erratum that was made again."""
     name = f"the erratum {old['erratum']}"
-    without = set() if same else {"evidence"}
+    without: set[str] = set() if same else {"evidence"}
     if "objection" not in old:  # a receipt that was made before there were any
         without.add("objection")
     parts = [one for one in made if one not in without]
