@@ -107,29 +107,6 @@ def test_adaptive_step_is_g_over_C(instance, asking):
         assert distance(expected, after.x) < 1e-8
 
 
-def test_short_step_is_the_gap_over_L_times_the_squared_distance(instance, asking):
-    L = 0.1 * instance.constants(instance.start()).L_f
-    states = states_of(instance, asking, step="short", smoothness=L, iterations=12)
-    for before, after in pairs(states):
-        v = vertex(instance, before.x)
-        weight = min(fw_gap(instance, before)[1] / (L * distance(v, keep(before.x)) ** 2), 1.0)
-        assert distance(combine(keep(before.x), v, weight), after.x) < 1e-8
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"step": "short"}, "needs smoothness"),
-        ({"step": "short", "smoothness": 1.0, "curvature": 1.0}, "leave curvature out"),
-        ({"step": "adaptive", "smoothness": 1.0, "curvature": 1.0}, "takes no smoothness"),
-    ],
-)
-def test_the_short_step_needs_a_smoothness_and_takes_no_curvature(given, words):
-    with pytest.raises(InputError) as error:
-        ALGORITHMS["frank-wolfe"](iterations=3, **given)
-    assert_one_sentence(error, words)
-
-
 def test_open_loop_step_is_two_over_t_plus_two(instance, asking):
     states = states_of(instance, asking, step="open-loop", iterations=12)
     for t, (before, after) in enumerate(pairs(states)):

@@ -252,8 +252,7 @@ ROWS: Mapping[str, tuple[Row, str]] = {
     "page": (_SMOOTH(in_n=1 / 2, at=(_IN_SMOOTH, _ROOTS)), "Li, Bao, Zhang, Richtarik 2021"),
     "lsvrg": (
         _SMOOTH(in_n=2 / 3, at=(_IN_SMOOTH, _CUBES)),
-        "Kovalev, Horvath, Richtarik 2020, the estimate; derived here, the order published before "
-        "for SVRG by Reddi, Hefny, Sra, Poczos, Smola 2016",
+        "Kovalev et al. 2020, the estimate; derived here, the order of SVRG in Reddi et al. 2016",
     ),
     "zerosarah": (
         _SMOOTH(in_n=1 / 2, at=(2.0 * _IN_SMOOTH, _ROOTS)),
@@ -271,15 +270,13 @@ ROWS: Mapping[str, tuple[Row, str]] = {
             family=instance(bowl, size=1.2).called("bowl"),
             at=(_IN_SMOOTH, _ROOTS),
         ),
-        "Li, Bao, Zhang, Richtarik 2021, the estimate; derived here, the order published before "
-        "for ProxSARAH by Pham, Nguyen, Phan, Tran-Dinh 2020",
+        "Li et al. 2021, the estimate; derived here, the order of ProxSARAH in Pham et al. 2020",
     ),
     "spider-fw": (_GAP(in_n=1 / 2, at=(_IN_GAP, _ROOTS)), "Yurtsever, Sra, Cevher 2019"),
     "page-fw": (_GAP(in_n=1 / 2, at=(_IN_GAP, _ROOTS)), "Beznosikov, Dobre, Gidel 2024"),
     "lsvrg-fw": (
         _GAP(in_n=2 / 3, at=(_IN_GAP, _CUBES)),
-        "Kovalev, Horvath, Richtarik 2020, the estimate; derived here, published before by Nazykov "
-        "et al. 2024 (arXiv 2406.06788)",
+        "Kovalev et al. 2020, the estimate; derived here, published before by Nazykov et al. 2024",
     ),
     "zerosarah-fw": (
         _GAP(in_n=1 / 2, at=(2.0 * _IN_GAP, _ROOTS)),
@@ -296,8 +293,7 @@ ROWS: Mapping[str, tuple[Row, str]] = {
             family=instance(bowl, size=0.6, noise=0.06, spread=0.0).called("bowl"),
             epsilons=decades(0.3, 1.0),
         ),
-        "Cutkosky, Orabona 2019, the estimate; derived here, published before by Zhang, Shen, "
-        "Mokhtari, Hassani, Karbasi 2020",
+        "Cutkosky, Orabona 2019, the estimate; derived here, published before by Zhang et al. 2020",
     ),
     "nfwu-page": (
         _UPDATES(in_n=1 / 2, at=(_IN_UPDATES, _LARGE)),
@@ -339,8 +335,7 @@ ROWS: Mapping[str, tuple[Row, str]] = {
     ),
     "page-fw-convex": (
         _SIMPLEX(powers={"SFO": 1.0, "LO": 1.0}),
-        "Li, Bao, Zhang, Richtarik 2021, the estimate; derived here, published before by "
-        "Beznosikov, Dobre, Gidel 2024",
+        "Li et al. 2021, the estimate; derived here, published before by Beznosikov et al. 2024",
     ),
     "spider-fw-convex": (
         _SIMPLEX(powers={"SFO": 2.0, "LO": 1.0}),

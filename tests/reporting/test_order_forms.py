@@ -1,0 +1,132 @@
+"""Published orders of methods with several forms: reproduced by one, flipped against all."""
+
+from dataclasses import replace
+
+from made_runs import SEEDS, descending, fast, group, results, slow, slower
+
+from pfbench.reporting.findings import orderings, orders_in_words
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS
+from pfbench.runs.planning.published import Ordering, Unit
+
+CALLS = Unit("component gradients", "sfo=1", says="calls are counted", place="section 2")
+"""What a paper counts that states an order in its section 2."""
+
+
+def of_forms(*groups, forms, order, target=1.0, units=(CALLS,)):
+    found = results(*groups)
+    one = Ordering("a paper", "it says so", order, "m", target, place="section 2")
+    study = replace(found.study, orderings=(one,), forms=forms, units=units)
+    return replace(found, study=study)
+
+
+def test_an_order_is_reproduced_against_the_best_form_alone():
+    """The slow form of the second would be beaten, the fast one is not."""
+    mine = group("mine", [descending(40, seed=seed) for seed in SEEDS])
+    order = (("mine",), ("theirs",))
+
+    def verdict(*forms):
+        found = of_forms(mine, fast(), slow(), slower(), forms={"theirs": forms}, order=order)
+        return orderings.tested(found)[0]
+
+    assert verdict("slow").verdict == REPRODUCED
+    assert verdict("slow", "slower").verdict == REPRODUCED
+    against_best = verdict("slow", "fast")
+    # The authors may have run the slow one: it is no false order, but one of that form.
+    assert against_best.verdict == TURNS
+    assert (against_best.evidence.first, against_best.evidence.second) == ("mine", "fast")
+    assert against_best.evidence.behind == "slow"
+    (said, *_) = orders_in_words.in_brief([against_best])
+    assert said == (
+        "In the unit of the paper (component gradients): No published order flips; 0 of 1 are "
+        "reproduced throughout. 1 order depends on the form of a method."
+    )
+    assert verdict("fast").verdict == FLIPS
+
+
+def paced(**paces):
+    return [
+        group(label, [descending(pace, seed=seed) for seed in SEEDS])
+        for label, pace in paces.items()
+    ]
+
+
+def against(groups, forms, units=(CALLS,)):
+    order = (("mine",), ("theirs",))
+    found = of_forms(*groups, forms={"theirs": forms}, order=order, units=units)
+    return orderings.tested(found)[0]
+
+
+def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_ahead():
+    """A form of which nothing is told may be the one that the authors ran."""
+    groups = paced(mine=40, ahead=20, further=10, level=40)
+    assert against(groups, ("ahead", "further")).verdict == FLIPS
+    depends = against(groups, ("ahead", "level"))
+    assert depends.verdict == TURNS
+    assert (
+        "; not so for level" in orders_in_words.table(results().study, [depends]).rows[0].cells[2]
+    )
+    assert depends.evidence.p <= 0.05 < depends.evidence.every
+    assert against(groups, ("level",)).verdict == OPEN
+
+
+def test_every_form_is_a_test_that_is_corrected_for_all_pairs():
+    groups = paced(mine=40, ahead=20, near=36)
+    found = of_forms(*groups, forms={"theirs": ("ahead", "near")}, order=(("mine",), ("theirs",)))
+    alone = orderings.tested(found)[0].pairs[0].every
+    others = tuple(
+        Ordering("a paper", "", ((a,), (b,)), "m", 1.0) for a, b in (("near", "ahead"),) * 30
+    )
+    study = replace(found.study, orderings=(*found.study.orderings, *others))
+    together = orderings.tested(replace(found, study=study))[0].pairs[0].every
+    assert 0.0 < alone < together
+
+
+def test_a_form_of_the_first_may_win_for_it():
+    forms = {"mine": ("slower", "fast"), "theirs": ("slow",)}
+    found = of_forms(
+        fast(), slow(), slower(), forms=forms, order=(("mine",), ("theirs",)), target=1.0
+    )
+    (one, _) = orderings.tested(found)
+    assert one.verdict == REPRODUCED
+    assert one.evidence.first == "fast"
+    # Two forms were tried, and the p-value is of both together.
+    alone = of_forms(fast(), slow(), forms={}, order=(("fast",), ("slow",)))
+    assert one.evidence.p == 2 * orderings.tested(alone)[0].evidence.p
+
+
+def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
+    """By rank each is as far before the next as before the last one."""
+    paces = {"20": 20, "40": 40, "60": 60}
+    groups = [
+        group(label, [descending(pace, seed=seed) for seed in SEEDS])
+        for label, pace in paces.items()
+    ]
+
+    def evidence(forms, *order):
+        names = tuple((name,) for name in order)
+        found = of_forms(*groups, forms={"theirs": forms}, order=names)
+        one = orderings.tested(found)[0].evidence
+        return one.first, one.second
+
+    assert evidence(("60", "40"), "20", "theirs") == ("20", "40")
+    assert evidence(("60", "40"), "theirs", "20") == ("40", "20")
+    assert evidence(("40", "20"), "60", "theirs") == ("60", "20")
+    assert evidence(("40", "20"), "theirs", "60") == ("20", "60")
+
+
+def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
+    slow_one, slow_two = (
+        group(label, [descending(60, seed=seed) for seed in SEEDS]) for label in ("a", "b")
+    )
+    forms = {"mine": ("a", "slow"), "theirs": ("b",)}
+    found = of_forms(slow_one, slow_two, slow(), forms=forms, order=(("mine",), ("theirs",)))
+    assert {one.verdict for one in orderings.tested(found)} == {OPEN}
+
+
+def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
+    found = of_forms(
+        *(fast(), slow(), slower()),
+        forms={"mine": ("fast",), "theirs": ("slow", "slower")},
+        order=(("mine",), ("theirs",)),
+    )
+    assert found.study.ordered_pairs == 2
