@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm
+from pfbench.base.counts import Counts
 from pfbench.base.state import State
+from pfbench.oracles import Ledger
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,3 +142,63 @@ class LosesItsParentOnce(IsKilledOnce):
 
     def victim(self):
         return multiprocessing.parent_process().pid
+
+
+class Forks(Descent):
+    """Its child goes on, too, and ends after it."""
+
+    def fourth(self, g):
+        if os.fork() == 0:
+            time.sleep(0.2)
+        return g
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeavesOrphans(Descent):
+    """Its children stay when it ends; the file `mark` has their numbers."""
+
+    mark: str
+
+    def fourth(self, g):
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                time.sleep(3600)
+            with open(self.mark, "a") as file:
+                file.write(f"{child}\n")
+        return g
+
+
+class Poisons(Descent):
+    """Changes what every later run of its process uses."""
+
+    def fourth(self, g):
+        Ledger.counts = lambda ledger: Counts(sfo=81_000)
+        os.chdir("/")
+        return g
+
+
+class ClosesAll(Descent):
+    def fourth(self, g):
+        os.closerange(0, 256)
+        return g
+
+
+class SaysMuch(Descent):
+    def fourth(self, g):
+        raise ValueError("x" * 5_000_000)
+
+
+class SaysNoText(Descent):
+    def fourth(self, g):
+        raise RuntimeError("\ud800")
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise ZeroDivisionError
+
+
+class CannotSay(Descent):
+    def fourth(self, g):
+        raise Mute

@@ -4,6 +4,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
+import numpy as np
+
 from pfbench.base.counts import Counts
 from pfbench.runs.engines.making import make, run_of
 from pfbench.runs.engines.workers import Task
@@ -59,3 +61,10 @@ def made(engine, plans):
     found = {result.index: result for result in engine.do([Task(make, (plan,)) for plan in plans])}
     assert sorted(found) == list(range(len(plans)))
     return [Made(run_of(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]
+
+
+def comparable(run):
+    """All of a run but its times."""
+    place = run.columns.index("seconds")
+    rows = np.array([[v for k, v in enumerate(row) if k != place] for row in run.rows])
+    return replace(run, seconds=0, oracle_seconds=0, rows=[]).as_json(), run.columns, rows.tobytes()

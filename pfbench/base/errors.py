@@ -8,6 +8,9 @@ from pfbench.base.failures import meant
 _MOST_MISTAKES = 20
 """So many are told at once."""
 
+LONGEST = 500
+"""Characters of an error's text that are kept in a reason."""
+
 
 class PfbenchError(Exception):
     """Anything pfbench refuses or cannot do."""
@@ -95,10 +98,21 @@ class Noting:
 
 
 def in_words(error: BaseException) -> str:
-    """Return what an error says, after its type if it is none of pfbench's."""
+    """Return the text of an error, after its type if it is none of pfbench's."""
     if isinstance(error, PfbenchError):
-        return str(error)
-    return f"{type(error).__name__}: {error}{meant(error)}"
+        return brief(error)
+    return f"{type(error).__name__}: {brief(error)}"
+
+
+def brief(error: BaseException) -> str:
+    """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
+    try:
+        text = f"{error}{meant(error)}"
+    except (Exception, SystemExit) as another:  # of its own __str__
+        text = f"its text raises {type(another).__name__}"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} ... ({len(text):,} characters)"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class BudgetExhausted(BaseException):

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.errors import InputError, PfbenchError, brief
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
@@ -57,7 +57,7 @@ def load(name: str) -> Any:
         ) from error
     except (Exception, SystemExit) as error:
         raise InputError(
-            f"the module of {name} fails with {type(error).__name__}: {error}."
+            f"the module of {name} fails with {type(error).__name__}: {brief(error)}."
         ) from error
     if not hasattr(found, attribute):
         public = [known for known in vars(found) if not known.startswith("_")]
@@ -170,7 +170,7 @@ def blamed(what: str, remedy: str = "") -> Iterator[None]:
     except PfbenchError:
         raise
     except Exception as error:
-        words = f"{type(error).__name__}: {str(error).rstrip('.')}"
+        words = f"{type(error).__name__}: {brief(error).rstrip('.')}"
         raise InputError(f"{what} fails with {words}{remedy}.") from error
 
 

@@ -229,7 +229,7 @@ def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) 
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
     chosen = list(settings.items())[::step]
-    tasks = [Task(trial_of, (same[0],), _TRIAL_LIMIT) for _, same in chosen]
+    tasks = [Task(trial_of, (same[0],), _TRIAL_LIMIT, same[0].code) for _, same in chosen]
     rows: list[dict[str, Any]] = [
         {"problem": problem, "algorithm": algorithm, "runs": len(same), **_UNKNOWN}
         for (problem, algorithm), same in chosen

@@ -138,10 +138,14 @@ def sweep(
             for same in missing[keys[plan].key]:
                 yield _as_planned(same, keys[same], *known)
         now, waiting = _longest(now, keys)
-        now.sort(key=lambda plan: plan.problem)
+        now.sort(key=lambda plan: (plan.problem, plan.code))
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.own_selectors else None for plan in now]
-        for result in engine.do([Task(make, asked) for asked in zip(now, sources, strict=True)]):
+        tasks = [
+            Task(make, (plan, source), code=plan.code)
+            for plan, source in zip(now, sources, strict=True)
+        ]
+        for result in engine.do(tasks):
             plan = now[result.index]
             mine, run = keys[plan], run_of(plan, result)
             why_not = why_not_stored(run)

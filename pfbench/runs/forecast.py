@@ -79,7 +79,7 @@ def seconds_of(plans: Sequence[PlannedRun], engine: Engine) -> float | None:
     settings.sort(key=lambda plan: plan.problem)
     tried = settings[:: max(1, -(-len(settings) // SETTINGS))]
     place = engine if any(plan.own_selectors for plan in tried) else ThisProcess()
-    tasks = [Task(wall_seconds, (plan,), _LIMIT) for plan in tried]
+    tasks = [Task(wall_seconds, (plan,), _LIMIT, plan.code) for plan in tried]
     known = []
     for result in place.do(tasks):
         if result.status == "timeout":

@@ -129,7 +129,8 @@ def _checked(task: Task, note: Mapping[str, Any]) -> Task:
     """Return a task that a worker refuses if it has another source of somebody's modules."""
     if all(map(is_ours, note["modules"])):
         return task
-    return Task(_do_checked, (note, task.function, task.arguments), task.limit)
+    code = " ".join(name for name in note["modules"] if not is_ours(name))
+    return Task(_do_checked, (note, task.function, task.arguments), task.limit, code)
 
 
 def _do_checked(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -126,20 +126,21 @@ def rank_test(x: Array, y: Array) -> float:
 
 def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
     """Return the p-value of each pair, ranked together where they have as many values."""
-    from scipy.stats import mannwhitneyu, rankdata
-
     found = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for at, (x, y) in enumerate(pairs):
         if x.size and y.size:
             alike[x.size, y.size].append(at)
     for (size, others), places in alike.items():
-        ranks = rankdata([np.concatenate(pairs[at]) for at in places], axis=1)
+        values = np.array([np.concatenate(pairs[at]) for at in places])
         if size + others > _EXACT:
+            from scipy.stats import mannwhitneyu, rankdata  # a second of the processor
+
+            ranks = rankdata(values, axis=1)
             law = mannwhitneyu(ranks[:, :size], ranks[:, size:], method="asymptotic", axis=1)
             p = np.atleast_1d(law.pvalue).tolist()
         else:
-            doubled = np.rint(2 * ranks).astype(int)
+            doubled = _doubled_ranks(values)
             sums, patterns = doubled[:, :size].sum(axis=1), np.sort(doubled, axis=1)
             p = [
                 float(_tails(tuple(pattern), size)[observed])
@@ -148,6 +149,14 @@ def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
         for at, value in zip(places, p, strict=True):
             found[at] = value
     return found
+
+
+def _doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Return twice the rank of each number in its row, counted from 1; ties share their mean."""
+    ordered = zip(np.sort(values, axis=1), values, strict=True)
+    return np.stack(
+        [a.searchsorted(row, "left") + a.searchsorted(row, "right") + 1 for a, row in ordered]
+    )
 
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table

@@ -22,7 +22,7 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from pfbench.base.errors import InputError, WorkerDied
+from pfbench.base.errors import InputError, WorkerDied, brief
 from pfbench.runs.engines.engine import RETRIES
 from pfbench.runs.engines.workers import Result, Task, Worker, look
 from pfbench.runs.storage.keys import environment, source_digest
@@ -252,14 +252,16 @@ def _result(index: int, future: Any, retries: int) -> Result:
         result: Result = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
     except (Exception, CancelledError) as error:
-        words = f"its Dask worker was lost, or its result ({_words(error)})"
-        return _lost(index, words, retries)
+        dasks = type(error).__module__.startswith("distributed")
+        lost = dasks or isinstance(error, (CancelledError, OSError))
+        what = "was lost, or its result" if lost else "failed"
+        return _lost(index, f"its Dask worker {what} ({_words(error)})", retries)
     return replace(result, index=index, retries=retries + result.retries)
 
 
 def _words(error: BaseException) -> str:
     """Return the type of an error of Dask's, and what it says on one line."""
-    said = " ".join(str(error).split()).rstrip(".")
+    said = " ".join(brief(error).split()).rstrip(".")
     return f"{type(error).__name__}: {said}"
 
 
@@ -275,10 +277,16 @@ _local = threading.local()
 
 def _environment() -> tuple[dict[str, str], str]:
     """Return the environment of this Dask worker's processes, and its source of pfbench."""
-    result = _in_process(Task(environment, (), 120.0))
+    result = _in_process(Task(_identity, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
-    return result.value, source_digest(frozenset({_MAKING}))
+    found: tuple[dict[str, str], str] = result.value
+    return found
+
+
+def _identity() -> tuple[dict[str, str], str]:
+    """Return the environment and the source of this process, the only thread of which parses."""
+    return environment(), source_digest(frozenset({_MAKING}))
 
 
 def _do(

@@ -14,7 +14,7 @@ from pfbench.base.errors import WorkerDied, in_words
 from pfbench.base.selectors import Selector
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.workers import Result, note
-from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.drive import NO_MEMORY, drive
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import plain, resolve_apart
@@ -44,12 +44,15 @@ def make(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
             run = _drive(plan, source)
     except WorkerDied as error:
         return unfinished_run(plan, "killed", str(error))
-    except MemoryError as error:
-        return unfinished_run(plan, "error", f"not enough memory ({error})")
     except Exception as error:
-        return unfinished_run(plan, "error", in_words(error))
+        said = in_words(error)
+        if isinstance(error, MemoryError):
+            said = NO_MEMORY.format(said)
+        run = unfinished_run(plan, "error", said)
     if run.status == "killed":
         raise KeyboardInterrupt
+    if plan.memory_limit is None and run.stop_reason.startswith(NO_MEMORY.format("")[:-1]):
+        run = replace(run, status="killed")  # a limit of this machine says nothing of the method
     # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
     return replace(run, x=None, problem=plan.problem, parameters=plain(run.parameters))
 
@@ -131,7 +134,11 @@ def run_of(plan: PlannedRun, result: Result) -> Run:
     """Return the run of a task that a worker made, or what is known of it."""
     if result.status == "done":
         run: Run = result.value
-        return run
+        planned, made = _identity(plan), _identity(run)
+        if planned == made:
+            return run
+        reason = f"its worker made another run: {made} in place of {planned}"
+        return unfinished_run(plan, "killed", reason)
     status, reason = "error", result.reason
     if result.status == "timeout":
         status, limit = "timeout", f"the time limit of {plan.time_limit:g} s was reached"
@@ -140,6 +147,10 @@ def run_of(plan: PlannedRun, result: Result) -> Run:
         status = "killed"
         reason += f", {result.retries + 1} times" if result.retries else ""
     return unfinished_run(plan, status, reason, result.notes)
+
+
+def _identity(run: PlannedRun | Run) -> tuple[str, str, int]:
+    return run.problem, run.algorithm, run.seed
 
 
 @contextmanager

@@ -2,13 +2,17 @@
 
 Each worker imports what it needs once and then makes one task after the other. A task that outlives
 its limit, or takes its process down with it, costs that process and nothing else. A worker that was
-killed from outside was lost, and its task can be made again elsewhere.
+killed from outside was lost, and its task can be made again elsewhere. A worker that has run
+user-defined code runs no task of other code, and an answer counts for the task whose number it
+carries.
 """
 
+import os
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from multiprocessing import sharedctypes
@@ -16,7 +20,8 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from pfbench.runs.loop.processes import settle, started
+from pfbench.base.errors import brief, in_words
+from pfbench.runs.loop.processes import end, settle, started
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -37,11 +42,22 @@ _FROM_OUTSIDE = frozenset(
 
 @dataclass(frozen=True)
 class Task:
-    """A call of an importable function, with the seconds it may take."""
+    """A call of an importable function.
+
+    Attributes
+    ----------
+    function, arguments
+        The call.
+    limit
+        The seconds that it may take.
+    code
+        Name of the user-defined code that it runs; empty if it runs none.
+    """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     limit: float = inf
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,16 +136,21 @@ def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
     Nothing may have come after `patience` seconds; the list is then empty.
     """
     until = min(worker.deadline() for worker in busy)
-    ready = wait([worker.pipe for worker in busy], min(patience, max(0.0, until - monotonic())))
-    return [
-        worker.end(answered=worker.pipe in ready)
+    watched = [end for worker in busy for end in worker.ends]
+    ready = wait(watched, min(patience, max(0.0, until - monotonic())))
+    found = [
+        worker.end(answered=not worker.ends.isdisjoint(ready))
         for worker in busy
-        if worker.pipe in ready or worker.late()
+        if worker.late() or not worker.ends.isdisjoint(ready)
     ]
+    return [result for result in found if result is not None]
 
 
 _noted: Any = None
 """The numbers that this process shares with its parent; set once, where a worker starts."""
+
+_worker = 0
+"""The process of the worker: what a task forks has the same numbers, and may not write them."""
 
 
 def note(numbers: Sequence[float]) -> None:
@@ -139,7 +160,7 @@ def note(numbers: Sequence[float]) -> None:
     killed; infinity, which it is at first, and 0 set none. The others mean what task and caller
     agree on. Outside of a worker nothing is written.
     """
-    if _noted is not None:
+    if _noted is not None and os.getpid() == _worker:
         _noted[: len(numbers)] = numbers
 
 
@@ -149,23 +170,37 @@ class Worker:
     def __init__(self) -> None:
         self.index: int | None = None
         self._started = self._limit = 0.0
+        self._number = 0
         self._start()
 
     def _start(self) -> None:
+        self._code = ""
         self._notes = sharedctypes.RawArray("d", _UNNOTED)
         self._process, self.pipe = started(_serve, self._notes)
 
+    @property
+    def ends(self) -> set[Any]:
+        """What is ready when the process has answered, or is no more."""
+        return {self.pipe, self._process.sentinel}
+
     def begin(self, index: int, task: Task) -> None:
-        """Hand the process a task; one that died while it was idle is replaced."""
-        order = task.function, task.arguments
+        """Hand a task to the process, which is replaced if it ran other code or died idle."""
+        if self._code not in ("", task.code):
+            self._replace()
         self._notes[:] = _UNNOTED
         try:
-            self.pipe.send(order)
+            self._send(task)
         except ConnectionError:
             self._replace()
-            self.pipe.send(order)
+            self._send(task)
         self.index, self._limit = index, task.limit
         self._started = monotonic()
+
+    def _send(self, task: Task) -> None:
+        self._code = task.code
+        self._number += 1
+        self.pipe.send(self._number)
+        self.pipe.send((task.function, task.arguments))
 
     def deadline(self) -> float:
         """Return when to look at the worker again."""
@@ -176,24 +211,39 @@ class Worker:
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
-    def end(self, *, answered: bool) -> Result:
-        """Return the result of the task at hand; a process that is late or dead is replaced."""
+    def end(self, *, answered: bool) -> Result | None:
+        """Return the result of the task at hand; a process that is late or dead is replaced.
+
+        There is none if what was answered is not this task.
+        """
         assert self.index is not None
         status, value, reason = "timeout", None, f"it took more than {self._limit:g} s"
         if answered:
-            try:
-                status, value, reason = self.pipe.recv()
-            except (EOFError, ConnectionError):
-                self._process.join(_GRACE)
-                code = self._process.exitcode
-                lost = code is not None and -code in _FROM_OUTSIDE
-                status, reason = "lost" if lost else "died", _why(code)
+            number, status, value, reason = self._answer()
+            if number != self._number:
+                return None
         seconds = monotonic() - self._started
         result = Result(self.index, value, status, reason, seconds, tuple(self._notes))
         self.index = None
         if status not in ("done", "error"):
             self._replace()
         return result
+
+    def _answer(self) -> tuple[int, str, Any, str]:
+        """Return the number of a task with how it ended, what it returned, and the reason."""
+        try:
+            if not self.pipe.poll():  # the process is gone, and something that it started is not
+                raise EOFError
+            number, status, value, reason = self.pipe.recv()
+            return number, status, value, reason
+        except (EOFError, ConnectionError):
+            self._process.join(_GRACE)
+            code = self._process.exitcode
+            lost = code is not None and -code in _FROM_OUTSIDE
+            return self._number, "lost" if lost else "died", None, _why(code)
+        except Exception as error:  # of whatever kind: the bytes may be anybody's
+            reason = f"its answer cannot be read ({in_words(error)})"
+            return self._number, "died", None, reason
 
     def _replace(self) -> None:
         self.close(at_once=True)
@@ -207,14 +257,14 @@ class Worker:
                 self._process.join(_GRACE)
             except (BrokenPipeError, ConnectionError):
                 pass
-        if self._process.is_alive():
-            self._process.kill()
-        self._process.join()
+        end(self._process)
         self.pipe.close()
 
 
 def _why(code: int | None) -> str:
     """Return in words how a process ended."""
+    if code is None:
+        return "its process closed the connection to the one that started it"
     if code is not None and code < 0:
         try:
             return f"its process was ended by {signal.Signals(-code).name}"
@@ -225,27 +275,33 @@ def _why(code: int | None) -> str:
 
 def _serve(pipe: Connection, notes: Any) -> None:
     """Make tasks until there are no more; runs in the worker."""
-    global _noted
-    _noted = notes
+    global _noted, _worker
+    _noted, _worker = notes, os.getpid()
     settle()
+    folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
         try:
-            order = pipe.recv()
-            if order is None:
+            number = pipe.recv()
+            if number is None:
                 return
-            function, arguments = order
+            function, arguments = pipe.recv()
+            with suppress(OSError):
+                os.chdir(folder)  # wherever the last task went
             answer = attempt(function, arguments, BaseException)
         except (EOFError, ConnectionError):
             return
         except Exception as error:
-            answer = "error", None, f"the task cannot be read by a worker: {error}"
+            answer = "error", None, f"the task cannot be read by a worker: {brief(error)}"
+        if os.getpid() != _worker:  # the task forked, and its child came back here, too
+            os._exit(0)
         try:
-            pipe.send(answer)
+            pipe.send((number, *answer))
         except ConnectionError:
             return
         except Exception as error:
-            pipe.send(("error", None, f"its result cannot be sent: {error}"))
+            reason = f"its result cannot be sent: {brief(error)}"
+            pipe.send((number, "error", None, reason))
 
 
 def attempt(
@@ -256,5 +312,5 @@ def attempt(
         return "done", function(*arguments), ""
     except caught as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
+        words = f"{type(error).__name__}: {brief(error)} (line {place.lineno} of {place.name})"
         return "error", None, words

@@ -36,6 +36,9 @@ IN_PLACE = (
 )
 """What is said of a method that does so."""
 
+NO_MEMORY = "not enough memory ({})"
+"""The reason of a run that a MemoryError ended."""
+
 Ending = tuple[str, str]
 """A status, and its reason in words."""
 
@@ -265,7 +268,8 @@ class _Driver:
             return "killed", "interrupted by the user"
         except (Exception, SystemExit, GeneratorExit) as error:
             self.place = place_of(error)
-            return "error", in_words(error)
+            said = in_words(error)
+            return "error", NO_MEMORY.format(said) if isinstance(error, MemoryError) else said
         if self.ledger.ended:
             return self._spent()
         if not isinstance(state, State):

@@ -22,7 +22,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import VERBS
 from pfbench.points.factored import Trail
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import settle, started
+from pfbench.runs.loop.processes import end, settle, started
 
 _POLL = 0.1
 """Seconds between two looks at the clock and the process while a method computes."""
@@ -160,8 +160,7 @@ def apart(
             else:
                 _answer(link, ask, kept, *told)
     finally:
-        process.kill()
-        process.join()
+        end(process)
         here.close()
 
 

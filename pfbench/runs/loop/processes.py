@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import ModuleType
@@ -36,11 +36,23 @@ def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Co
     return process, here
 
 
+def end(process: BaseProcess) -> None:
+    """Kill a process that was `started`, and every process of its group."""
+    if hasattr(os, "killpg") and process.pid:
+        with suppress(ProcessLookupError, PermissionError):  # it may not have begun, or be gone
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+
+
 def settle(number: int = 1) -> None:
     """Make this process one that was `started`: it ends with its parent, which alone hears Ctrl-C.
 
-    It computes with one thread, so that N workers use N cores; in compiled loops with `number`.
+    It leads a group of its own, so that what it starts ends with it. It computes with one thread,
+    so that N workers use N cores; in compiled loops with `number`.
     """
+    if hasattr(os, "setsid"):
+        os.setsid()
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -101,8 +113,12 @@ def _main_hidden() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is no more, however long its task."""
+    """End this process and its group when its parent is no more, however long its task."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    if parent is None:
+        return
+    parent.join()
+    with suppress(OSError, AttributeError):
+        os.fstat(parent.sentinel)  # a task that closed it has not ended the parent
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)

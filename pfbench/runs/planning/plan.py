@@ -95,6 +95,16 @@ class PlannedRun:
         named = (self.problem, self.algorithm, *self.measures)
         return tuple(text for text in named if own_names([text]))
 
+    @property
+    def code(self) -> str:
+        """Name of the user-defined code that it runs, with its algorithm; empty if there is none.
+
+        A worker that has run user-defined code makes only runs of the same.
+        """
+        target = [] if self.stop is None else [self.stop.measure]
+        own = own_names([self.problem, self.algorithm, *self.measures, *target])
+        return " ".join([self.algorithm.partition("[")[0], *own]) if own else ""
+
 
 def own_names(selectors: Iterable[str]) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""

@@ -31,6 +31,10 @@ _LIBRARY_FOLDERS = frozenset(
 )
 
 
+_HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""Nodes that may hold an import; no expression does."""
+
+
 def environment() -> dict[str, str]:
     """Return what of this machine and its libraries can change the bits of a result."""
     # Its BLAS counts whether or not somebody has used it yet.
@@ -230,7 +234,8 @@ def _imported(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[st
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from _imported_from(node, package, roots)
-        waiting += [*ast.iter_child_nodes(node)][::-1]
+        inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, _HOLDS_STATEMENTS)]
+        waiting += inner[::-1]
 
 
 def _imported_from(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> Iterator[str]:

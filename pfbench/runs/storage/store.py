@@ -67,8 +67,8 @@ class Store:
         If it must be there, and is not.
     """
 
-    def __init__(self, folder: Path, *, make: bool = True) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | str, *, make: bool = True) -> None:
+        self.folder = folder = Path(folder)
         self._index = Index(folder)
         self.segments = Segments(folder)
         if not make and not (folder / "runs").is_dir():

@@ -5,10 +5,9 @@ import sys
 import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from command_line import SMALL, SVRG
-from stored import made
+from stored import comparable, made
 
 from pfbench.base.counts import Budget
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
@@ -25,13 +24,6 @@ needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs signal
 
 def plan(algorithm, **more):
     return PlannedRun(SMOOTH, f"misbehaving:{algorithm}", 0, ("objective",), 1, **more)
-
-
-def comparable(run):
-    """All of a run but its times."""
-    place = run.columns.index("seconds")
-    rows = np.array([[v for k, v in enumerate(row) if k != place] for row in run.rows])
-    return replace(run, seconds=0, oracle_seconds=0, rows=[]).as_json(), run.columns, rows.tobytes()
 
 
 def test_a_run_has_the_same_bits_here_and_in_a_worker():

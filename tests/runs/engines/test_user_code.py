@@ -1,0 +1,150 @@
+"""A method that a user wrote changes no result but its own, whatever it does to its process."""
+
+import os
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import psutil
+import pytest
+from misbehaving import Poisons
+from stored import comparable
+
+from pfbench.base.errors import LONGEST, brief
+from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.runs.engines.making import run_of
+from pfbench.runs.engines.workers import Result, Task, run_tasks
+from pfbench.runs.execute import sweep
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.store import Store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs os.fork")
+
+PROBLEMS = tuple(f"quadratic[rows={rows},columns=4]" for rows in (6, 8))
+FORKING = "misbehaving:Forks[step=0.001]"
+
+
+def plan(algorithm, problem=PROBLEMS[0], seed=0, **more):
+    return PlannedRun(problem, algorithm, seed, ("fw_gap",), 1, **more)
+
+
+def runs_of(plans, store, engine):
+    with closing(engine):
+        return {one.plan: one.entry.run for one in sweep(plans, store, engine)}
+
+
+def _on_dask():
+    distributed = pytest.importorskip("distributed", reason="needs distributed")
+    from pfbench.runs.engines.cluster import Cluster
+
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    engine = Cluster(cluster.scheduler_address)
+    engine.close = cluster.close
+    return engine
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", [lambda: LocalProcesses(1, idle=[]), _on_dask])
+def test_a_forking_and_a_poisoning_method_leave_frank_wolfe_alone(tmp_path, engine):
+    methods = "frank-wolfe[step=open-loop,iterations=5]", "frank-wolfe[step=open-loop,iterations=7]"
+    ours = [plan(one, problem, seed) for problem in PROBLEMS for one in methods for seed in (0, 1)]
+    # First at each problem, as a sweep of the user's own methods would have it.
+    theirs = [plan(FORKING, one, seed) for one in PROBLEMS for seed in (0, 1)]
+    theirs += [plan("misbehaving:Poisons[step=0.001]", one) for one in PROBLEMS]
+    alone = runs_of(ours, Store(tmp_path / "alone"), LocalProcesses(1))
+    mixed = runs_of([*theirs, *ours], Store(tmp_path / "mixed"), engine())
+    for one in ours:
+        assert comparable(mixed[one])[1:] == comparable(alone[one])[1:]
+        assert mixed[one].counts == alone[one].counts
+    for one in theirs[:4]:  # and a fork changes nothing of its own run
+        assert (mixed[one].problem, mixed[one].status) == (one.problem, "finished")
+
+
+def number():
+    return os.getpid()
+
+
+def test_user_code_shares_a_process_with_itself_alone():
+    codes = "", "", "mine", "mine", "yours", "", ""
+    first, second, third, fourth, fifth, sixth, seventh = (
+        result.value for result in run_tasks([Task(number, (), code=code) for code in codes], 1)
+    )
+    assert first == second == third == fourth  # one that ran ours alone is clean
+    assert len({fourth, fifth, sixth}) == 3
+    assert sixth == seventh
+
+
+def answers_twice():
+    """Send an answer to another task, as a process that was forked would."""
+    import gc
+    from multiprocessing.connection import Connection
+
+    for one in gc.get_objects():
+        if isinstance(one, Connection) and not one.closed and one.writable:
+            one.send((0, "done", "of another task", ""))
+    return "mine"
+
+
+def test_an_answer_to_another_task_is_refused():
+    found = {r.index: r.value for r in run_tasks([Task(answers_twice, ()), Task(number, ())], 1)}
+    assert found[0] == "mine"
+    assert isinstance(found[1], int)
+
+
+def test_a_run_that_is_not_the_planned_one_is_not_stored(tmp_path):
+    asked = plan(FORKING)
+    (done,) = runs_of([asked], Store(tmp_path), LocalProcesses(1)).values()
+    for change in ({"seed": 1}, {"problem": PROBLEMS[1]}, {"algorithm": "svrg"}):
+        other = run_of(asked, Result(0, replace(done, **change), "done", "", 1.0))
+        assert (other.status, other.problem, other.seed) == ("killed", asked.problem, 0)
+        assert "in place of" in other.stop_reason
+
+
+def test_children_end_with_their_worker(tmp_path):
+    mark = tmp_path / "children"
+    runs_of([plan(f"misbehaving:LeavesOrphans[mark={mark}]")], Store(tmp_path), LocalProcesses(1))
+    left = [int(line) for line in mark.read_text().split()]
+    until = time.monotonic() + 20.0
+    while any(map(_runs, left)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(left) == 3
+    assert not any(map(_runs, left))
+
+
+def _runs(number):
+    try:
+        return psutil.Process(number).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
+    began = time.monotonic()
+    plans = [plan("misbehaving:ClosesAll"), plan("frank-wolfe[step=open-loop,iterations=5]")]
+    closed, sound = (runs_of(plans, Store(tmp_path), LocalProcesses(1))[one] for one in plans)
+    assert (closed.status, sound.status) == ("error", "finished")
+    assert time.monotonic() - began < 40.0
+
+
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [
+        ("SaysMuch", "(5,000,000 characters)"),
+        ("SaysNoText", r"\ud800"),
+        ("CannotSay", "Mute: its text raises ZeroDivisionError"),
+    ],
+)
+def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
+    asked = plan(f"misbehaving:{method}")
+    store = Store(str(tmp_path))
+    (made,) = sweep([asked], store, LocalProcesses(1))
+    kept = store.get(made.entry.key).run
+    assert (kept.status, kept.counts.fo) == ("error", 4)
+    assert says in kept.stop_reason
+    assert len(kept.stop_reason) < LONGEST + 100
+
+
+def test_a_short_text_is_kept_as_it_is():
+    assert brief(ValueError("é" * LONGEST)) == "é" * LONGEST
+    assert Poisons.name == "descent"
