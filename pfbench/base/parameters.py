@@ -9,7 +9,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from pfbench.base.checks import choice, integer, real, text
@@ -101,6 +101,11 @@ def check_values(given: Any) -> None:
 
 def declared(cls: Any, *, every: bool = False) -> dict[str, Parameter]:
     """Return the parameters that a dataclass declares, by name; with `every`, all its fields."""
+    return dict(_declared(cls, every))
+
+
+@cache
+def _declared(cls: Any, every: bool) -> Mapping[str, Parameter]:
     return {
         f.name: Parameter(
             f.metadata.get("about", ""),

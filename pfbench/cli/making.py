@@ -1,6 +1,6 @@
 """The runs of a spec: first the search of what is tuned, then all others."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,19 @@ if TYPE_CHECKING:
     from pfbench.runs.storage.store import Store
 
 
-def searched(spec: "Spec", store: "Store", engine: "Engine", *, quiet: bool = False) -> "Spec":
+def searched(
+    spec: "Spec",
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+    again: Collection[str] = (),
+) -> "Spec":
     """Return a spec with its tuned methods at what the search chooses, which is made if need be."""
     from pfbench.runs.tuning import settled
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[Outcome]":
-        return made(f"{spec.name}, search", plans, store, engine, quiet=quiet)
+        return made(f"{spec.name}, search", plans, store, engine, quiet=quiet, again=again)
 
     return settled(spec, make)
 
@@ -33,8 +40,12 @@ def made(
     *,
     quiet: bool = False,
     then: str = "",
+    again: Collection[str] = (),
 ) -> "list[Outcome]":
-    """Make the runs that a store lacks, and tell how far they are; `then` says what follows."""
+    """Make the runs that a store lacks, and tell how far they are; `then` says what follows.
+
+    With `again`, as `sweep` takes it.
+    """
     from pfbench.runs.execute import execute
     from pfbench.runs.forecast import seconds_of
 
@@ -44,7 +55,12 @@ def made(
             steps.expect(seconds_of(missing, engine))
 
         outcomes = execute(
-            plans, store, engine=engine, progress=steps.count, begin=None if quiet else begin
+            plans,
+            store,
+            engine=engine,
+            progress=steps.count,
+            begin=None if quiet else begin,
+            again=again,
         )
     if not quiet:
         note(f"{title}: {steps.made_in_words()}{then}")

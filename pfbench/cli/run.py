@@ -44,6 +44,7 @@ def run(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
+    again: str | None = option("STATUS", "Make stored runs of this status again: error, timeout."),
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,
     log: Path | None = option("FILE", "Append a line for each run to this file."),
@@ -56,19 +57,22 @@ def run(
     called: a spec is a program, so read one that is not yours before you run it.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on
-    where it stopped. At the end stands who needed how many calls to the target. Exit status 1 if a
-    run failed.
+    where it stopped. A run that failed for want of memory, disk or a variable is kept like any
+    other: --again error makes it once more. At the end stands who needed how many calls to the
+    target. Exit status 1 if a run failed.
     """
+    from pfbench.base.checks import choice
     from pfbench.runs.planning.spec import read_spec
 
     options.check_place(jobs, scheduler)
+    statuses = () if again is None else (choice("--again", again, ("error", "timeout")),)
     planned = read_spec(spec)
     announce(planned.own_selectors, spec)
     with _log(log) as told, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
-            _dry_run(planned, store, engine, as_json=as_json)
+            _dry_run(planned, store, engine, statuses, as_json=as_json)
             return
-        _run(planned, store, engine, told, as_json=as_json, quiet=quiet)
+        _run(planned, store, engine, told, statuses, as_json=as_json, quiet=quiet)
 
 
 Log = Callable[[str], None]
@@ -98,7 +102,14 @@ def _log(path: Path | None) -> Iterator[Log]:
 
 
 def _run(
-    planned: "Spec", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
+    planned: "Spec",
+    folder: Path,
+    engine: "Engine",
+    log: Log,
+    again: tuple[str, ...],
+    *,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     from pfbench.cli.report_text import results_as_json, results_of
     from pfbench.reporting import collect
@@ -110,7 +121,7 @@ def _run(
     from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
-    planned = searched(planned, kept, engine, quiet=quiet or as_json)
+    planned = searched(planned, kept, engine, quiet=quiet or as_json, again=again)
     plans = planned.runs()
     total, limits = len(plans), limits_by_plan(planned)
     log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
@@ -126,7 +137,8 @@ def _run(
     problem = ""
     try:
         with board:
-            for outcome in sweep(plans, kept, engine, None if quiet or as_json else begin):
+            told = None if quiet or as_json else begin
+            for outcome in sweep(plans, kept, engine, told, again):
                 found = outcome.entry.run
                 board.count(outcome.origin, found.status)
                 _tell(log, outcome)
@@ -215,14 +227,16 @@ _ORIGINS = {"made": "made now", "stored": "stored before", "cut": "cut from long
 # --- the dry run ----------------------------------------------------------------------------------
 
 
-def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) -> None:
+def _dry_run(
+    planned: "Spec", folder: Path, engine: "Engine", again: tuple[str, ...], *, as_json: bool
+) -> None:
     from pfbench.runs.engines.workers import Task, run_tasks
     from pfbench.runs.execute import expected
     from pfbench.runs.forecast import trial_of
 
     plans = list(dict.fromkeys([*planned.searches(), *planned.runs()]))
     tuned = sum(len(study.seeds) for study in planned.studies for _ in study.tuned())
-    origins = expected(plans, folder, engine)
+    origins = expected(plans, folder, engine, again)
     lacking = [plan for plan in plans if origins[plan] == "made"]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
     for plan in lacking:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -59,27 +60,7 @@ class Entry:
 
     def of_sets(self) -> dict[str, Parameter]:
         """Return the parameters of the sets and penalties that it takes, by name."""
-        kinds = (("set", SETS), ("penalty", PENALTIES))
-        known: dict[str, dict[str, Parameter]] = {}
-        for kind, entries in kinds:
-            for entry in entries.values():
-                if self.takes(kind, entry.points) and not entry.needs:
-                    for name, one in entry.parameters().items():
-                        known.setdefault(name, {})[f"{kind}={entry.name}"] = one
-        found = {}
-        for name, by in known.items():
-            abouts: dict[str, list[str]] = {}
-            for choice, one in by.items():
-                abouts.setdefault(one.about, []).append(choice)
-            few = len(by) <= _FEW
-            about = "; ".join(
-                f"{text} ({', '.join(who)})" if few else text for text, who in abouts.items()
-            )
-            found[name] = Parameter(about, next(iter(by.values())).default or "needed")
-        if "radius" in found:
-            own, radius = self.family.own_set, self.family.own_radius
-            found["radius"] = Parameter(found["radius"].about, f"{radius:g} for {own}, else 1")
-        return found
+        return dict(_of_sets(self))
 
     def parameters(self) -> dict[str, Parameter]:
         """Return its parameters: its own, those of the sets that it takes, and of its sources."""
@@ -106,6 +87,32 @@ class Entry:
         if issubclass(self.family, OverAnySet):
             own["of_set"] = of_set
         return make(**own, rest=rest).build()
+
+
+@cache
+def _of_sets(entry: Entry) -> Mapping[str, Parameter]:
+    """Return the parameters of the sets and penalties that it takes, by name; once in a process."""
+    kinds = (("set", SETS), ("penalty", PENALTIES))
+    known: dict[str, dict[str, Parameter]] = {}
+    for kind, entries in kinds:
+        for body in entries.values():
+            if entry.takes(kind, body.points) and not body.needs:
+                for name, one in body.parameters().items():
+                    known.setdefault(name, {})[f"{kind}={body.name}"] = one
+    found = {}
+    for name, by in known.items():
+        abouts: dict[str, list[str]] = {}
+        for choice, one in by.items():
+            abouts.setdefault(one.about, []).append(choice)
+        few = len(by) <= _FEW
+        about = "; ".join(
+            f"{text} ({', '.join(who)})" if few else text for text, who in abouts.items()
+        )
+        found[name] = Parameter(about, next(iter(by.values())).default or "needed")
+    if "radius" in found:
+        own, radius = entry.family.own_set, entry.family.own_radius
+        found["radius"] = Parameter(found["radius"].about, f"{radius:g} for {own}, else 1")
+    return found
 
 
 def _of_own(given: Mapping[str, Any]) -> dict[str, Parameter]:

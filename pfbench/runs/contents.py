@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import DataError, InputError
+from pfbench.base.file_watch import is_users
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
-from pfbench.runs.reads import Watched, is_somebodys, place, watched
+from pfbench.runs.reads import Watched, place, watched
 from pfbench.runs.storage.archive import CODE, MOST_OF_FILE, can_hold
 
 Dry = Callable[[Any], tuple[dict[str, str], dict[str, tuple[str, str]]]]
@@ -128,7 +129,7 @@ def _check_alone(here: Watched, alone: Watched, folder: Path) -> None:
     """Refuse what comes out otherwise where there is nothing but the archive."""
     sets = _data_files()
     for _, full in alone.opened:
-        if full not in sets and is_somebodys(full) and not Path(full).is_relative_to(folder):
+        if full not in sets and is_users(full) and not Path(full).is_relative_to(folder):
             raise InputError(
                 f"{full} is read wherever the archive is: put it beside the code, and name it "
                 "from there."

@@ -6,25 +6,26 @@ lost; ``family``, the content key without the limits that a run of another lengt
 ``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
 of a point; ``best_known``, the least known objective of the problem with where it comes from, where
 there is one; ``promised``, the measure that the theorem of its schedule bounds, and the bound,
-where there is one; and ``plan``, from which the run can be made again.
+where there is one; ``plan``, from which the run can be made again; and ``files``, the digests of
+the files that user-defined code read, by their names, where it read any.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
-from pfbench.runs.engines.making import make, run_of, unfinished_run
+from pfbench.runs.engines.making import make_watched, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import SAYS_NOTHING
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.gathering import pack_if_many
-from pfbench.runs.storage.lengths import Lengths, within
+from pfbench.runs.storage.lengths import Lengths, is_outdated, within
 from pfbench.runs.storage.planned import Keys, keys_of
 from pfbench.runs.storage.store import Store
 
@@ -58,6 +59,7 @@ def execute(
     engine: Engine | None = None,
     progress: Progress | None = None,
     begin: Callable[[Sequence[PlannedRun]], None] | None = None,
+    again: Collection[str] = (),
 ) -> list[Outcome]:
     """Make the runs that the store lacks, and return all, in the given order.
 
@@ -69,6 +71,8 @@ def execute(
         Where runs are made; this process if none is given, in which no run can be killed.
     begin
         Called with the runs that the store lacks, before the first is made.
+    again
+        Statuses of stored runs that are made all the same.
 
     Raises
     ------
@@ -78,7 +82,7 @@ def execute(
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     found: dict[PlannedRun, Outcome] = {}
-    for outcome in sweep(plans, store, engine or ThisProcess(), begin):
+    for outcome in sweep(plans, store, engine or ThisProcess(), begin, again):
         # As the store has it, so that a second call sees the same.
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
         found[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
@@ -92,12 +96,14 @@ def sweep(
     store: Store,
     engine: Engine,
     begin: Callable[[Sequence[PlannedRun]], None] | None = None,
+    again: Collection[str] = (),
 ) -> Iterator[Outcome]:
     """Yield the outcome of every planned run: first what the store has, then as runs are made.
 
     A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
     status and the reason. What is stored with another budget or time limit is used where it goes
-    far enough: as it is where the limits changed nothing, cut where it is longer than asked.
+    far enough: as it is where the limits changed nothing, cut where it is longer than asked. A
+    stored run whose status is in `again` is made and stored once more.
 
     Raises
     ------
@@ -110,11 +116,12 @@ def sweep(
     """
     environment = engine.environment()
     keys = _keys(plans, environment)
+    unwanted = SAYS_NOTHING.union(again)
     missing: dict[str, list[PlannedRun]] = {}
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
         entry = None if key in missing else store.get(key)
-        if entry is None or entry.run.status in SAYS_NOTHING:
+        if entry is None or entry.run.status in unwanted or is_outdated(entry):
             missing.setdefault(key, []).append(plan)
         else:
             yield Outcome(plan, entry)
@@ -142,12 +149,16 @@ def sweep(
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.own_selectors else None for plan in now]
         tasks = [
-            Task(make, (plan, source), code=plan.code)
+            Task(make_watched, (plan, source), code=plan.code)
             for plan, source in zip(now, sources, strict=True)
         ]
         for result in engine.do(tasks):
             plan = now[result.index]
-            mine, run = keys[plan], run_of(plan, result)
+            made_run, files = result.value or (None, {})
+            mine, run = keys[plan], run_of(plan, replace(result, value=made_run))
+            if other := next((f for f, d in mine.files.items() if files.get(f, d) != d), ""):
+                reason = f"{other} changed after the run was planned"
+                run = unfinished_run(plan, "killed", reason)
             why_not = why_not_stored(run)
             if why_not:
                 run = unfinished_run(plan, "error", why_not)
@@ -158,6 +169,7 @@ def sweep(
                 "source": mine.source,
                 "dimension": mine.dimension,
                 "plan": plan.as_json(),
+                **({"files": files} if files else {}),
             } | _stated(mine, least_known(plan.problem))
             store.put(mine.key, run, environment, notes)
             made += 1
@@ -170,7 +182,9 @@ def sweep(
         pack_if_many(store)
 
 
-def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[PlannedRun, str]:
+def expected(
+    plans: Sequence[PlannedRun], folder: Path, engine: Engine, again: Collection[str] = ()
+) -> dict[PlannedRun, str]:
     """Return how each planned run would come about (see `Outcome`).
 
     Nothing is written, and no more than a damaged file set aside.
@@ -188,7 +202,8 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
 
     def origin(plan: PlannedRun) -> str:
         there = store.get(keys[plan].key)
-        if there is not None and there.run.status not in SAYS_NOTHING:
+        unwanted = SAYS_NOTHING.union(again)
+        if there is not None and there.run.status not in unwanted and not is_outdated(there):
             return "stored"
         known = lengths.contained(plan, keys[plan])
         return "made" if known is None else known[1]

@@ -6,16 +6,15 @@ reads so declares it, in an attribute `files` of the problem or method.
 
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import chdir
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.file_watch import is_users, watch
 from pfbench.base.user_code import is_ours
 from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.engines.workers import Task
@@ -23,10 +22,7 @@ from pfbench.runs.engines.workers import Task
 LIMIT = 600.0
 """Seconds that what is watched may take."""
 
-_CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".nbi", ".nbc")
 _PACKAGE = str(Path(__file__).parents[1])
-_READERS = tuple(os.path.join(_PACKAGE, room, "") for room in ("problems", "verification"))
-"""Rooms of pfbench that open what a selector names."""
 
 
 @dataclass(frozen=True)
@@ -122,69 +118,16 @@ def declared(*things: Any) -> dict[str, tuple[str, str]]:
     return found
 
 
-def is_somebodys(path: str) -> bool:
-    """Return whether a file is neither pfbench's, nor Python's, a library's or the system's."""
-    return not any(Path(path).is_relative_to(folder) for folder in _not_his())
-
-
 # --- in the process -------------------------------------------------------------------------------
 
 
-@dataclass
-class _Watch:
-    """An audit hook that notes the files that somebody's code opens for reading."""
-
-    opened: dict[tuple[str, str], None] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
-
-    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
-            return
-        given = os.fsdecode(arguments[0])
-        full, flags = os.path.abspath(given), arguments[2] or 0
-        if flags & (os.O_WRONLY | os.O_RDWR) and not os.path.exists(full):
-            self.made.add(full)
-        if flags & os.O_WRONLY or full in self.made or full.endswith(_CODE):
-            return
-        if is_somebodys(full) and _asked_by_somebody() and os.path.isfile(full):
-            self.opened[given, full] = None
-
-
-def _asked_by_somebody() -> bool:
-    """Return whether somebody's code opens a file, not the import of a library from it."""
-    frame = sys._getframe(2)
-    while frame:
-        name = frame.f_code.co_filename
-        if name.startswith("<frozen importlib"):
-            return False
-        if name.startswith(_READERS) or (name.endswith(".py") and _is_his_module(name)):
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
-
-
-@cache
-def _is_his_module(path: str) -> bool:
-    return is_somebodys(os.path.abspath(path))
-
-
-@cache
-def _not_his() -> frozenset[str]:
-    """Return the folders of Python, of libraries, of pfbench and of the system."""
-    kinds = ("stdlib", "platstdlib", "purelib", "platlib", "data")
-    system = ("/proc", "/sys", "/dev", "/etc", "/usr")
-    found = {_PACKAGE, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, kinds), *system}
-    return frozenset({*found, *map(os.path.realpath, found)} - {"/", ""})
-
-
 def _watch(function: Callable[..., Any], arguments: tuple[Any, ...], code: str | None) -> Watched:
-    watch = _Watch()
     if code is not None:
         # Nothing of the packer's: what is not in the folder is missed.
-        sys.path[:] = [code, *(one for one in sys.path if one and not is_somebodys(one))]
+        sys.path[:] = [code, *(one for one in sys.path if one and not is_users(one))]
         if not any(Path(_PACKAGE).is_relative_to(one) for one in sys.path):
             sys.path.append(str(Path(_PACKAGE).parent))
-    sys.addaudithook(watch)
+    seen = watch()
     with chdir(code or os.getcwd()):
         value = function(*arguments)
     modules = [one for one in list(sys.modules.values()) if isinstance(one, ModuleType)]
@@ -192,9 +135,9 @@ def _watch(function: Callable[..., Any], arguments: tuple[Any, ...], code: str |
         _root(one)
         for one in modules
         if str(getattr(one, "__file__", None) or "").endswith(".py")
-        and is_somebodys(os.path.abspath(str(one.__file__)))
+        and is_users(os.path.abspath(str(one.__file__)))
     }
-    return Watched(value, tuple(watch.opened), tuple(sorted(roots)))
+    return Watched(value, tuple(seen.opened), tuple(sorted(roots)))
 
 
 def _folder(module: ModuleType) -> str:

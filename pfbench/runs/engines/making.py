@@ -11,6 +11,7 @@ from typing import Any
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, in_words
+from pfbench.base.file_watch import watch
 from pfbench.base.selectors import Selector
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.workers import Result, note
@@ -55,6 +56,18 @@ def make(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
         run = replace(run, status="killed")  # a limit of this machine says nothing of the method
     # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
     return replace(run, x=None, problem=plan.problem, parameters=plain(run.parameters))
+
+
+def make_watched(
+    plan: PlannedRun, source: Mapping[str, Any] | None = None
+) -> tuple[Run, dict[str, str]]:
+    """Make a run; return with it the digests of the files that its user-defined code has read.
+
+    These are all that the code has read in this process, as it may keep what it read.
+    """
+    seen = watch() if plan.code else None
+    run = make(plan, source)
+    return run, seen.digests if seen else {}
 
 
 def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:

@@ -1,14 +1,16 @@
 """The door of a planned run: what its selectors and names stand for, found once in a process."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
 from pfbench.base.checks import real
 from pfbench.base.errors import Noting, Refused
+from pfbench.base.file_watch import changed, reading
 from pfbench.base.protocols import Measure, Problem
 from pfbench.measures import named
 from pfbench.runs.loop.ready import Ready, ready
@@ -19,9 +21,18 @@ from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, c
 
 @dataclass(eq=False)
 class Built:
-    """A problem, and what is computed of it once."""
+    """A problem, and what is computed of it once.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    files
+        The digests of the files that user-defined code read to build it, by their names.
+    """
 
     problem: Problem
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:
@@ -52,12 +63,15 @@ class Resolved:
         What is run; None if it is refused.
     refusal
         Why it is refused, in words; empty if it is not.
+    files
+        The digests of the files that user-defined code read for it, by their names.
     """
 
     on: Built
     measures: dict[str, Measure]
     fit: Ready | None
     refusal: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ready(self) -> Ready:
@@ -89,7 +103,12 @@ def resolve(plan: PlannedRun) -> Resolved:
     # Neither changes what the names stand for.
     common = replace(plan, seed=0, every=1)
     if common not in known:
-        known[common] = _resolve(common, on)
+        if plan.code:
+            with reading() as files:
+                found = _resolve(common, on)
+            known[common] = replace(found, files={**on.files, **files})
+        else:
+            known[common] = _resolve(common, on)
     return known[common]
 
 
@@ -133,13 +152,28 @@ def resolve_apart(plan: PlannedRun) -> Resolved:
     return _resolve(plan, Built(problem))
 
 
-@lru_cache(maxsize=1)
 def _built(text: str) -> tuple[Built, dict[PlannedRun, Resolved]]:
-    """Return a problem, and what has been resolved on it.
+    """Return a problem, and what has been resolved on it; a new one if a file of it changed."""
+    found = _newly_built(text)
+    if changed(found[0].files):
+        _newly_built.cache_clear()
+        found = _newly_built(text)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _newly_built(text: str) -> tuple[Built, dict[PlannedRun, Resolved]]:
+    """Build a problem.
 
     Only the last is kept, as it may take gigabytes; runs are taken problem by problem.
     """
-    return Built(chosen_problem(text)), {}
+    if not own_names([text]):
+        return Built(chosen_problem(text)), {}
+    with reading() as files:
+        problem = chosen_problem(text)
+        with suppress(Exception):  # of whatever kind: it is told where the problem is used
+            problem.start()
+    return Built(problem, files), {}
 
 
 def _resolve(plan: PlannedRun, on: Built) -> Resolved:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.file_watch import changed
 from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite
 from pfbench.runs.planning.plan import PlannedRun
@@ -58,6 +59,11 @@ def within(mine: Mapping[str, float], others: Mapping[str, float]) -> bool:
     return smaller and mine != others
 
 
+def is_outdated(entry: Entry) -> bool:
+    """Return whether a file that a stored run read has another content now."""
+    return bool(changed(entry.notes.get("files", {})))
+
+
 class Lengths:
     """The stored runs by what is the same whatever their limits; found in the store's index.
 
@@ -91,7 +97,7 @@ class Lengths:
             if known["seconds"] > longest or not (over or _same(known, keys.limits, plan.every)):
                 continue
             entry = self._store.get(known["key"])
-            if entry is None:
+            if entry is None or is_outdated(entry):
                 continue
             if not over:
                 return entry, "stored"

@@ -45,6 +45,8 @@ class Keys:
         The number of entries of a point.
     parameters, schedule
         As the run has them, also where it is cut from one of another selector.
+    files
+        The digests of the files that user-defined code read where it was planned, by their names.
     promised
         The measure that the theorem of its schedule bounds, and the bound; None if it has no such.
     """
@@ -57,6 +59,7 @@ class Keys:
     parameters: Mapping[str, Any]
     schedule: str
     promised: tuple[str, float] | None
+    files: Mapping[str, str]
 
 
 def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
@@ -81,6 +84,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
             plain(parameters_of(there.fit.algorithm)) if there.fit else {},
             there.fit.schedule if there.fit else "explicit",
             _promised(there),
+            there.files,
         )
     return found
 
@@ -160,6 +164,8 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
         },
         "measures": sorted(there.measures),
         "own": sorted(map(by_module, own_names(plan.own_selectors))),
+        # By their content alone: wherever they lie, a run is the same.
+        **({"files": sorted(set(there.files.values()))} if there.files else {}),
     }
 
 

@@ -1,0 +1,135 @@
+"""The files that user-defined code opens for reading in this process, with their digests.
+
+A file that a library opens in a way that Python does not see (its own code in C) is not noticed.
+"""
+
+import hashlib
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+_CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".nbi", ".nbc")
+_PACKAGE = str(Path(__file__).parents[1])
+_READERS = tuple(os.path.join(_PACKAGE, room, "") for room in ("problems", "verification"))
+"""Rooms of pfbench that open the files named in a selector."""
+
+
+@dataclass
+class Watch:
+    """An audit hook that notes the files that user-defined code opens for reading.
+
+    Attributes
+    ----------
+    opened
+        The digest of each file, by its name in the code and its full path.
+    made
+        The files that this process made, which it does not read from outside.
+    """
+
+    opened: dict[tuple[str, str], str] = field(default_factory=dict)
+    made: set[str] = field(default_factory=set)
+    _busy: bool = False
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note a file; called by Python at each audited event."""
+        if event != "open" or self._busy or not isinstance(arguments[0], str | bytes | os.PathLike):
+            return
+        name = os.fsdecode(arguments[0])
+        full, flags = os.path.abspath(name), arguments[2] or 0
+        if flags & (os.O_WRONLY | os.O_RDWR) and not os.path.exists(full):
+            self.made.add(full)
+        if flags & os.O_WRONLY or full in self.made or full.endswith(_CODE):
+            return
+        if is_users(full) and _is_opened_by_user_code() and os.path.isfile(full):
+            self._busy = True
+            try:
+                self.opened[name, full] = digest_of_file(full)
+            finally:
+                self._busy = False
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """The digest of each file by its name: a relative path as in the code, else a full one."""
+        return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
+
+
+@cache
+def watch() -> Watch:
+    """Return the watch of this process, which begins at the first call and does not end."""
+    found = Watch()
+    sys.addaudithook(found)
+    return found
+
+
+@contextmanager
+def reading() -> Iterator[dict[str, str]]:
+    """Yield a mapping that has, after the block, the files opened inside; see `Watch.digests`."""
+    known, found = watch(), dict[str, str]()
+    opened, made = known.opened, known.made
+    known.opened, known.made = {}, set()
+    try:
+        yield found
+    finally:
+        found |= known.digests
+        known.opened, known.made = opened | known.opened, made | known.made
+
+
+def changed(files: Mapping[str, str]) -> str:
+    """Return the first file whose digest is another now; empty if there is none.
+
+    A file that is not there is taken to be as it was: another machine may have it.
+    """
+    return next((name for name, d in files.items() if digest_of_file(name) not in ("", d)), "")
+
+
+def digest_of_file(path: str) -> str:
+    """Return the sha256 of a file; empty if it cannot be read."""
+    try:
+        state = os.stat(path)
+        return _digest(os.path.abspath(path), state.st_mtime_ns, state.st_size, state.st_ino)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: str, *state: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_users(path: str) -> bool:
+    """Return whether a file is neither pfbench's, nor Python's, a library's or the system's."""
+    return not any(Path(path).is_relative_to(folder) for folder in _library_folders())
+
+
+def _is_opened_by_user_code() -> bool:
+    """Return whether user-defined code opens a file, not the import of a library from it."""
+    frame = sys._getframe(2)
+    while frame:
+        name = frame.f_code.co_filename
+        if name.startswith(_READERS) or (name.endswith(".py") and _is_user_module(name)):
+            return True
+        if name.startswith(("<frozen importlib", _PACKAGE)):
+            return False
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+@cache
+def _is_user_module(path: str) -> bool:
+    return is_users(os.path.abspath(path))
+
+
+@cache
+def _library_folders() -> frozenset[str]:
+    """Return the folders of Python, of libraries, of pfbench and of the system."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib", "data")
+    system = ("/proc", "/sys", "/dev", "/etc", "/usr")
+    found = {_PACKAGE, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, kinds), *system}
+    return frozenset({*found, *map(os.path.realpath, found)} - {"/", ""})
