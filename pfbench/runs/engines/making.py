@@ -1,6 +1,7 @@
 """Making one planned run in whatever process this is, and saying what became of it."""
 
 import math
+import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, in_words
-from pfbench.base.file_watch import watch
+from pfbench.base.file_watch import reading, watch
 from pfbench.base.selectors import Selector
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.workers import Result, note
@@ -63,11 +64,13 @@ def make_watched(
 ) -> tuple[Run, dict[str, str]]:
     """Make a run; return with it the digests of the files that its user-defined code has read.
 
-    These are all that the code has read in this process, as it may keep what it read.
+    In a worker these are all that were read there, as code may keep what it read before.
     """
-    seen = watch() if plan.code else None
-    run = make(plan, source)
-    return run, seen.digests if seen else {}
+    if not plan.code:
+        return make(plan, source), {}
+    with reading() as files:
+        run = make(plan, source)
+    return run, files if multiprocessing.parent_process() is None else watch().digests
 
 
 def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
