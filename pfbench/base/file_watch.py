@@ -4,10 +4,11 @@ A file that a library opens in a way that Python does not see (its own code in C
 """
 
 import hashlib
+import multiprocessing
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -78,6 +79,16 @@ def reading() -> Iterator[dict[str, str]]:
     finally:
         found |= known.digests
         known.opened, known.made = opened | known.opened, made | known.made
+
+
+def with_files(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, str]]:
+    """Call a function; return with its value the files that user-defined code has read.
+
+    In a worker these are all that were read there, as code may keep what it read before.
+    """
+    with reading() as files:
+        value = function(*arguments)
+    return value, files if multiprocessing.parent_process() is None else watch().digests
 
 
 def changed(files: Mapping[str, str]) -> str:

@@ -3,7 +3,9 @@
 import importlib
 import inspect
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from importlib.util import find_spec
@@ -17,6 +19,10 @@ from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import FILE, Selector, module_of
+
+
+IMPORT_LIMIT = 120.0
+"""Seconds that the import of a module may take."""
 
 
 def is_ours(module: str) -> bool:
@@ -41,15 +47,21 @@ def load(name: str) -> Any:
     Raises
     ------
     InputError
-        If the name has another form, there is no such file, module or name, or its import fails.
+        If the name has another form, there is no such file, module or name, or its import fails or
+        takes more than `IMPORT_LIMIT` seconds.
     """
     place, _, attribute = name.rpartition(":")
     if not (place and attribute):
         raise formless(name)
     module = _module(place, module_of(name))
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), _limited():
             found = importlib.import_module(module)
+    except _TooLong:
+        raise InputError(
+            f"the module of {name} has not been imported after {IMPORT_LIMIT:g} s: see what its "
+            "top level waits for."
+        ) from None
     except ModuleNotFoundError as error:
         raise InputError(
             f"there is no module {error.name}, which {name} needs: run the command in its folder, "
@@ -65,6 +77,32 @@ def load(name: str) -> Any:
             raise InputError(f"{place} has no {attribute}: nothing is defined there.")
         raise unknown(f"name in {place}", attribute, public)
     return getattr(found, attribute)
+
+
+class _TooLong(BaseException):
+    """Raised in an import at its limit, whatever the module catches."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """End the block after `IMPORT_LIMIT` seconds, where the system can: in the main thread."""
+    if (
+        not hasattr(signal, "setitimer")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, end)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, IMPORT_LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _module(place: str, module: str) -> str:

@@ -39,6 +39,7 @@ def check(
     draws; every stated constant searched for a counter-example. Exit status 1 if a check failed.
     """
     from pfbench.base.checks import choice
+    from pfbench.base.file_watch import reading
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
     from pfbench.checking.door import is_imported
@@ -52,12 +53,15 @@ def check(
         printing.announce(
             [text for text in (name, problem) if text is not None and is_imported(text)]
         )
-    with printing.alone(as_json):
+    with printing.alone(as_json), reading() as files:
         found = look(name, problem=problem, kind=kind)
     if as_json:
         printing.print_json(found.as_json())
     else:
         show(shown(found))
+        if files:
+            said = ", ".join(map(str, files))
+            printing.note(f"reads {said}: a stored run belongs to this content, not to another.")
     printing.exit_if(not found.passed)
 
 

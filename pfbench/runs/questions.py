@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pfbench.base.file_watch import changed, with_files
 from pfbench.base.user_code import is_ours
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
@@ -91,7 +92,7 @@ def answered(
     missing = []
     for index, question in enumerate(questions):
         stored = index in known and not question.again
-        row = store.get_row(question.kind, known[index]) if store and stored else None
+        row = _row(store, question, known[index]) if store and stored else None
         if row is None or question.needs - row.keys():
             missing.append(index)
         else:
@@ -106,9 +107,10 @@ def answered(
         if result.status != "done":
             yield Answer(index, None, result)
             continue
-        row = questions[index].row(result.value)
+        value, files = (result.value, {}) if _is_built_in(notes[index]) else result.value
+        row = questions[index].row(value)
         if store and index in known:
-            note = {"source": notes[index]}
+            note = {"source": notes[index], **({"files": files} if files else {})}
             store.put_row(questions[index].kind, known[index], row, note)
         yield Answer(index, row, result)
 
@@ -125,9 +127,22 @@ def _keys(
     }
 
 
+def _row(store: Store, question: Question, key: str) -> Mapping[str, Any] | None:
+    """Return a stored row; None if there is none, or a file that was read for it has changed."""
+    row = store.get_row(question.kind, key)
+    if row is None or all(map(is_ours, question.modules)):
+        return row
+    header = store.header(question.kind, key) or {}
+    return None if changed(header.get("notes", {}).get("files", {})) else row
+
+
+def _is_built_in(note: Mapping[str, Any]) -> bool:
+    return all(map(is_ours, note["modules"]))
+
+
 def _checked(task: Task, note: Mapping[str, Any]) -> Task:
     """Return a task that a worker refuses if it has another source of somebody's modules."""
-    if all(map(is_ours, note["modules"])):
+    if _is_built_in(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_ours(name))
     return Task(_do_checked, (note, task.function, task.arguments), task.limit, code)
@@ -135,6 +150,6 @@ def _checked(task: Task, note: Mapping[str, Any]) -> Task:
 
 def _do_checked(
     note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> Any:
+) -> tuple[Any, dict[str, str]]:
     keys.check_source(note)
-    return function(*arguments)
+    return with_files(function, *arguments)

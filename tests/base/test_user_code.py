@@ -77,3 +77,16 @@ def test_of_two_files_of_one_name_the_second_is_refused():
 def test_what_cannot_be_loaded(name, words):
     with pytest.raises(InputError, match=words):
         load(name)
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.skipif(sys.platform == "win32", reason="needs timers")
+@pytest.mark.parametrize("top", ["lock.acquire()\nlock.acquire()", "while True:\n    pass"])
+def test_an_import_that_hangs_ends_at_a_limit_by_name(tmp_path, monkeypatch, top):
+    monkeypatch.setattr("pfbench.base.user_code.IMPORT_LIMIT", 0.3)
+    text = f"import threading\n\nlock = threading.Lock()\n{top}\n"
+    (tmp_path / "hanging_for_tests.py").write_text(text)
+    words = "module of hanging_for_tests:A has not been imported after 0.3 s"
+    with pytest.raises(InputError, match=words):
+        load("hanging_for_tests:A")
+    assert load("mine_for_tests:MySpider").__name__ == "MySpider"

@@ -1,7 +1,6 @@
 """Making one planned run in whatever process this is, and saying what became of it."""
 
 import math
-import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, in_words
-from pfbench.base.file_watch import reading, watch
+from pfbench.base.file_watch import with_files
 from pfbench.base.selectors import Selector
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.workers import Result, note
@@ -62,15 +61,10 @@ def make(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
 def make_watched(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
-    """Make a run; return with it the digests of the files that its user-defined code has read.
-
-    In a worker these are all that were read there, as code may keep what it read before.
-    """
+    """Make a run; return with it the digests of the files that its user-defined code has read."""
     if not plan.code:
         return make(plan, source), {}
-    with reading() as files:
-        run = make(plan, source)
-    return run, files if multiprocessing.parent_process() is None else watch().digests
+    return with_files(make, plan, source)
 
 
 def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
