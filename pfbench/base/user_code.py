@@ -20,7 +20,6 @@ from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import FILE, Selector, module_of
 
-
 IMPORT_LIMIT = 120.0
 """Seconds that the import of a module may take."""
 

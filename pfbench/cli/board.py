@@ -1,6 +1,5 @@
 """How far a sweep is: a live table on a terminal, now and then a plain line elsewhere."""
 
-import time
 from collections import Counter
 from typing import Self
 
@@ -34,7 +33,7 @@ class Board:
         self._title, self._total, self._slots = visible(title), total, slots
         self._console = console(error=True)
         self._quiet = quiet
-        self._started, self._pace = time.monotonic(), Pace()
+        self._pace = Pace(slots)
         self.origins: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self._live: Live | None = None
@@ -55,19 +54,16 @@ class Board:
         if self._live:
             self._live.stop()
 
-    def expect(self, seconds: float | None) -> None:
-        """Say how long the runs will take that are not there, now that they begin."""
-        self._started, self._pace = time.monotonic(), Pace()
-        if not self._quiet and (words := self._pace.expect(seconds)):
-            self._console.print(f"{self._title}: {words}")
+    def begin(self) -> None:
+        """Start the clock: the runs that are not there begin now."""
+        self._pace = Pace(self._slots)
 
     def count(self, origin: str, status: str) -> None:
         """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
-        if not self.fresh and origin != "made":
-            self._started = time.monotonic()
         self.origins[origin] += 1
         self.statuses[status] += 1
-        if self._live is None and not self._quiet and self._pace.is_due(self.left):
+        left, last = self.left, self.done == self._total
+        if self._live is None and not self._quiet and not last and self._pace.is_due(left):
             self._console.print(f"{self._title}: {self.in_words()}")
 
     @property
@@ -87,10 +83,10 @@ class Board:
 
     @property
     def left(self) -> float | None:
-        """Seconds that the others will take at the speed so far; None before the first is made."""
-        if not self.fresh:
-            return None
-        return (time.monotonic() - self._started) / self.fresh * (self._total - self.done)
+        """Seconds that the others will take; None while the estimate is not steady."""
+        remaining = self._total - self.done
+        share = self.fresh / max(1, self.fresh + remaining)
+        return self._pace.steady(self._pace.of(self.fresh, remaining), share)
 
     def in_words(self) -> str:
         """Return the numbers in a line."""
@@ -111,6 +107,6 @@ class Board:
             f"{running:,}",
             Text(f"{self.failed:,}", style="bold red" if self.failed else ""),
             f"{remaining - running:,}",
-            "?" if left is None else duration(left),
+            "estimating" if left is None else duration(left),
         )
         return table

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
-from pfbench.cli.progress import Steps, told
+from pfbench.cli.progress import SHARE, Steps, told
 from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class Known:
         found = in_words(Verification(self._rows).summary) or "nothing"
         names = list(self._open)
         others = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        left = self.left() if len(self._rows) >= SHARE * total else None
         return (
             f"so far, of {plural(total, 'claim')}: {found}{which}; to come: "
-            f"{', '.join(names[:_NAMED])}{others}{told(self.left())}"
+            f"{', '.join(names[:_NAMED])}{others}{told(left)}"
         )

@@ -47,19 +47,15 @@ def made(
     With `again`, as `sweep` takes it.
     """
     from pfbench.runs.execute import execute
-    from pfbench.runs.forecast import seconds_of
 
-    with keeping("run", Path(store.folder)), Steps(title, len(plans), "runs", quiet=quiet) as steps:
-
-        def begin(missing: "Sequence[PlannedRun]") -> None:
-            steps.expect(seconds_of(missing, engine))
-
+    told = Steps(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
+    with keeping("run", Path(store.folder)), told as steps:
         outcomes = execute(
             plans,
             store,
             engine=engine,
             progress=steps.count,
-            begin=None if quiet else begin,
+            begin=lambda _: steps.begin(),
             again=again,
         )
     if not quiet:

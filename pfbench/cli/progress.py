@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import console
@@ -16,42 +16,83 @@ _REFRESH = 0.1
 FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
 """Seconds before the first plain line, and between two."""
 
+_KEPT = 1000
+
 WRONG = 2.0
 """An expected time that is wrong by more than this factor is told again."""
 
 
+STEADY = 1.25
+"""The estimates of the later half of the time may differ by this factor at most."""
+
+SHARE = 0.1
+"""Share of the work before which no time is estimated."""
+
+_SAMPLE = 0.2
+"""Seconds between two estimates that are kept."""
+
+
 class Pace:
-    """When a plain line is due: soon, where the time that was told is wrong, and now and then."""
+    """An estimate of the time that is left, told once it is steady, and when a line is due.
 
-    def __init__(self) -> None:
+    The first `slots` steps are left out: the start of the workers and compilation are in them.
+
+    Parameters
+    ----------
+    slots
+        Number of steps at a time.
+    """
+
+    def __init__(self, slots: int = 1) -> None:
         self._begun = self._told = time.monotonic()
-        self._lines = 0
+        self._slots, self._lines = slots, 0
         self._expected: float | None = None
-
-    def expect(self, seconds: float | None) -> str:
-        """Return what to tell, before work begins, of the seconds that it takes.
-
-        "" of short work, and where that is not known.
-        """
-        if seconds is None or seconds < FIRST_LINE:
-            return ""
-        self._told, self._expected = time.monotonic(), self.elapsed + seconds
-        self._lines += 1
-        return f"about {duration(seconds)}"
+        self._from: tuple[float, int] | None = None
+        self._wholes: list[tuple[float, float]] = []
 
     @property
     def elapsed(self) -> float:
         """Seconds since the work began."""
         return time.monotonic() - self._begun
 
+    def of(self, made: int, remaining: int) -> float | None:
+        """Return the seconds of the remaining steps at the pace so far, None without one."""
+        if self._from is None:
+            if made >= self._slots:
+                self._from = time.monotonic(), made
+            return None
+        since, before = self._from
+        return (time.monotonic() - since) / (made - before) * remaining if made > before else None
+
+    def steady(self, left: float | None, share: float) -> float | None:
+        """Return an estimate if it is one to be told, None if it is not yet.
+
+        Parameters
+        ----------
+        left
+            The estimate, in seconds.
+        share
+            The share of the work that is done.
+        """
+        if left is None:
+            return None
+        now = time.monotonic()
+        begun = self._from[0] if self._from else self._begun
+        if not self._wholes or now - self._wholes[-1][0] >= _SAMPLE:
+            self._wholes.append((now, now - begun + left))
+            if len(self._wholes) > _KEPT:
+                del self._wholes[::2]
+        if share < SHARE or now - begun < FIRST_LINE:
+            return None
+        later = [whole for at, whole in self._wholes if at >= (begun + now) / 2]
+        return left if max(later, default=1.0) <= STEADY * min(later, default=1.0) else None
+
     def is_due(self, left: float | None) -> bool:
         """Return whether to tell now that so many seconds are left; None if that is not known."""
         since = time.monotonic() - self._told
         whole = None if left is None else self.elapsed + left
-        wrong = (
-            whole is not None
-            and self._expected is not None
-            and not self._expected / WRONG <= whole <= self._expected * WRONG
+        wrong = whole is not None and (
+            self._expected is None or not self._expected / WRONG <= whole <= self._expected * WRONG
         )
         soon = since >= FIRST_LINE and (wrong or not self._lines)
         if not (soon or since >= BETWEEN_LINES):
@@ -63,7 +104,9 @@ class Pace:
 
 def told(left: float | None) -> str:
     """Return what a line says of the seconds that are left: nothing of less than one."""
-    return f", about {duration(left)} left" if left and left >= 1.0 else ""
+    if left is None:
+        return ", estimating the time left"
+    return f", about {duration(left)} left" if left >= 1.0 else ""
 
 
 class Steps:
@@ -79,27 +122,32 @@ class Steps:
         What a step is, in the plural; "bytes" is shown in kB, MB or GB.
     quiet
         Say nothing unless the standard error is a terminal.
+    slots
+        Number of steps at a time.
 
     Attributes
     ----------
     left
-        Returns the seconds that are left, None if that is not known; at the pace so far unless
-        somebody sets it who knows more.
+        Returns the seconds that are left, None if that is not known; at the pace so far if it is
+        not set.
     """
 
-    def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
+    def __init__(
+        self, title: str, total: int | None, unit: str, *, quiet: bool = False, slots: int = 1
+    ) -> None:
         self._title, self._total, self._unit, self._quiet = visible(title), total, unit, quiet
         self._done = self.made = 0
-        self._expects = False
+        self._counts = False
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
-        self._told, self._pace = time.monotonic(), Pace()
+        self._slots = slots
+        self._told, self._pace = time.monotonic(), Pace(slots)
         self.left: Callable[[], float | None] = self._at_this_pace
 
     def __enter__(self) -> Self:
         if self._bar:
             self._bar.start()
-            self._task = self._bar.add_task(self._title, total=self._total, so_far="")
+            self._task = self._bar.add_task(self._title, total=self._total, so_far="", left="")
             self._bar.refresh()
         return self
 
@@ -107,14 +155,9 @@ class Steps:
         if self._bar:
             self._bar.stop()
 
-    def expect(self, seconds: float | None) -> None:
-        """Say how long it will take, now that it begins; nothing of short work, and only once."""
-        if self._expects:
-            return
-        self._pace = Pace()
-        if not self._quiet and (words := self._pace.expect(seconds)):
-            self._expects = True
-            self._console.print(f"{self._title}: {words}")
+    def begin(self) -> None:
+        """Start the clock: what is not there already is made from now on."""
+        self._pace = Pace(self._slots)
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
@@ -122,14 +165,18 @@ class Steps:
         if total is not None:
             self._total = total
         if self._bar is None:
-            left = None if self._quiet else self.left()
-            if not self._quiet and self._pace.is_due(left):
-                self._console.print(f"{self._title}: {self._so_far()}{told(left)}")
+            left = None if self._quiet else self._steady()
+            if not self._quiet and done != self._total and self._pace.is_due(left):
+                self._console.print(f"{self._title}: {self._so_far()}{self._in_words(left)}")
             return
         now = time.monotonic()
         if now - self._told >= _REFRESH:
             self._told = now
-            self._bar.update(self._task, completed=done, total=self._total, so_far=self._so_far())
+            left = self._in_words(self._steady()).removeprefix(", ")
+            so_far = self._so_far()
+            self._bar.update(
+                self._task, completed=done, total=self._total, so_far=so_far, left=left
+            )
             self._bar.refresh()
 
     def say(self, line: str) -> None:
@@ -139,10 +186,23 @@ class Steps:
 
     def _at_this_pace(self) -> float | None:
         """Return the seconds that are left at the pace so far; what was there already took none."""
-        fresh = self.made or self._done
-        if not fresh or self._total is None:
+        if self._total is None:
             return None
-        return self._pace.elapsed / fresh * (self._total - self._done)
+        return self._pace.of(self._fresh, self._total - self._done)
+
+    def _steady(self) -> float | None:
+        if not self._total:
+            return None
+        remaining = self._total - self._done
+        return self._pace.steady(self.left(), self._fresh / max(1, self._fresh + remaining))
+
+    @property
+    def _fresh(self) -> int:
+        """Number of steps that took time: of those that are counted, the ones made now."""
+        return self.made if self._counts else self._done
+
+    def _in_words(self, left: float | None) -> str:
+        return told(left) if self._total else ""
 
     def advance(self) -> None:
         """Say that one more step is done."""
@@ -150,6 +210,7 @@ class Steps:
 
     def count(self, _: object, made: bool) -> None:
         """Say that one more step is done, and whether it was made now (not found in the store)."""
+        self._counts = True
         self.made += made
         self.advance()
 
@@ -172,7 +233,7 @@ def _bar(target: Console) -> Progress:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         TextColumn("{task.fields[so_far]}", style="dim", markup=False),
-        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[left]}", style="dim", markup=False),
         console=target,
         auto_refresh=False,
         transient=True,

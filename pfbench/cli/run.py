@@ -116,7 +116,6 @@ def _run(
     from pfbench.reporting.findings.ranking import essence
     from pfbench.reporting.statistics.limits import limits_by_plan
     from pfbench.runs.execute import sweep
-    from pfbench.runs.forecast import seconds_of
     from pfbench.runs.loop.stop import reached
     from pfbench.runs.storage.store import Store
 
@@ -130,15 +129,11 @@ def _run(
     outcomes: list[Outcome] = []
     failed: list[Outcome] = []
 
-    def begin(missing: "Sequence[PlannedRun]") -> None:
-        board.expect(seconds_of(missing, engine))
-
     board = Board(planned.name, total, engine.slots, quiet=quiet or as_json)
     problem = ""
     try:
         with board:
-            told = None if quiet or as_json else begin
-            for outcome in sweep(plans, kept, engine, told, again):
+            for outcome in sweep(plans, kept, engine, lambda _: board.begin(), again):
                 found = outcome.entry.run
                 board.count(outcome.origin, found.status)
                 _tell(log, outcome)

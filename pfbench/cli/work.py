@@ -38,7 +38,8 @@ class Work:
     @contextmanager
     def steps(self, title: str, total: int | None) -> Iterator[Steps]:
         """Show the progress of so many checks, and tell how many of them were made now."""
-        with Steps(title, total, "checks", quiet=self.quiet) as steps:
+        slots = self.engine.slots
+        with Steps(title, total, "checks", quiet=self.quiet, slots=slots) as steps:
             try:
                 yield steps
             finally:
@@ -60,7 +61,7 @@ class Work:
             at_seed=self.at_seed,
             store=Store(self.folder),
             progress=steps.count,
-            expect=steps.expect,
+            expect=lambda _: steps.begin(),
         )
 
     def write(self, content: Mapping[str, Any]) -> None:

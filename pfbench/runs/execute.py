@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ def sweep(
             for same in missing[keys[plan].key]:
                 yield _as_planned(same, keys[same], *known)
         now, waiting = _longest(now, keys)
-        now.sort(key=lambda plan: (plan.problem, plan.code))
+        now.sort(key=_turn)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.own_selectors else None for plan in now]
         tasks = [
@@ -234,6 +235,15 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outc
         schedule=keys.schedule,
     )
     return Outcome(plan, replace(entry, run=run), origin)
+
+
+def _turn(plan: PlannedRun) -> tuple[str, ...]:
+    """Return when a run has its turn: with others of its problem, of code that is ours first.
+
+    Problems come in no order of their names, which is often one of their sizes: so what is done
+    tells how long the others take.
+    """
+    return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.code
 
 
 def _longest(

@@ -11,8 +11,6 @@ from typing import Any
 from pfbench.base.counts import Budget
 from pfbench.oracles import Ledger
 from pfbench.points.atoms import most_atoms
-from pfbench.runs.engines.engine import Engine, ThisProcess
-from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import Run
@@ -21,15 +19,6 @@ from pfbench.runs.planning.resolve import resolve
 
 TRIALS = (1.0, 8.0, 64.0)
 """Seconds of the trial; the next is taken if not even two iterations were made."""
-
-SHORT = (0.1, 1.0)
-"""The same, where several runs are tried before a sweep begins."""
-
-SETTINGS = 5
-"""So many settings of a sweep are tried at most."""
-
-_LIMIT = 10.0
-"""Seconds after which such a trial is given up: nothing else is begun until then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,43 +55,6 @@ def forecast(
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
     return Forecast(trial, iterations, seconds, _memory(ready.problem.shape, iterations))
-
-
-def seconds_of(plans: Sequence[PlannedRun], engine: Engine) -> float | None:
-    """Return how long runs will take about, from the first iterations of a few; None if unknown.
-
-    So it is, too, where one of these does not come to its second iteration in time. Their measures
-    are part of it; a target that ends a run is not, unless the trial reaches it. Somebody's own
-    code is tried where its runs are made, all else here.
-    """
-    settings = list({(plan.problem, plan.algorithm): plan for plan in reversed(plans)}.values())
-    settings.sort(key=lambda plan: plan.problem)
-    tried = settings[:: max(1, -(-len(settings) // SETTINGS))]
-    place = engine if any(plan.own_selectors for plan in tried) else ThisProcess()
-    tasks = [Task(wall_seconds, (plan,), _LIMIT, plan.code) for plan in tried]
-    known = []
-    for result in place.do(tasks):
-        if result.status == "timeout":
-            return None
-        if result.value is not None:
-            known.append(result.value)
-    return len(plans) * sum(known) / len(known) / engine.slots if known else None
-
-
-def wall_seconds(plan: PlannedRun) -> float | None:
-    """Return the seconds on the wall that a run will take about, from its first iterations."""
-    there = resolve(plan)
-    if there.fit is None:
-        return 0.0
-    given: dict[str, Any] = {"seed": plan.seed, "every": plan.every, "stop": plan.stop}
-    drive(there.fit, Ledger(plan.budget), time_limit=1e-3, **given)  # what is compiled is ready
-    trial, wall = _tried(there.fit, plan.budget, SHORT, **given)
-    if trial.status != "timeout":
-        return wall
-    iterations = _iterations(there.fit, plan.budget, trial)
-    if iterations is None or not trial.iterations:
-        return plan.time_limit
-    return wall * iterations / trial.iterations
 
 
 def _tried(

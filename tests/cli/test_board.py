@@ -36,28 +36,33 @@ def clock(monkeypatch):
             return self.now
 
     found = Clock()
-    monkeypatch.setattr(module, "time", found)
     monkeypatch.setattr(progress, "time", found)
     return found
 
 
+def make(board, clock, number, seconds=1.0):
+    for _ in range(number):
+        clock.now += seconds
+        board.count("made", "finished")
+
+
 def test_a_terminal_shows_a_table(screen, clock):
     file = screen(True)
-    with Board("sweep", 10, 2, quiet=False) as board:
+    with Board("sweep", 20, 2, quiet=False) as board:
         board.count("stored", "finished")
-        clock.now += 3.0
-        board.count("made", "finished")
-        clock.now += 4.0
+        board.begin()
+        make(board, clock, 1, 30.0)  # the start of the workers is left out
         board.count("made", "error")
+        make(board, clock, 7)
     text = file.getvalue()
     for word in ("done", "running", "failed", "remaining", "time left"):
         assert word in text
-    # 3 are done, 1 failed, 2 are running, 5 are left; two were made in 7 s, so 7 in 24.5 s.
-    assert board.left == pytest.approx(24.5)
+    # 10 are done, 1 failed, 2 are running, 8 are left; seven were made in 7 s.
+    assert board.left == pytest.approx(10.0)
     console = Console(file=io.StringIO(), width=120)
     console.print(board.table())
     row = console.file.getvalue().splitlines()[1]
-    assert row.split()[-6:] == ["3", "2", "1", "5", "24.5", "s"]
+    assert row.split()[-6:] == ["10", "2", "1", "8", "10", "s"]
 
 
 def test_the_time_left_counts_what_was_made_and_not_what_was_stored(screen, clock):
@@ -66,21 +71,23 @@ def test_the_time_left_counts_what_was_made_and_not_what_was_stored(screen, cloc
     for _ in range(50):
         board.count("stored", "finished")
     assert board.left is None
-    clock.now += 10.0
-    board.count("made", "finished")
-    clock.now += 10.0
-    board.count("made", "finished")
-    assert board.left == pytest.approx(48 * 20.0 / 2)
+    board.begin()
+    make(board, clock, 2, 10.0)
+    make(board, clock, 10, 2.0)
+    assert board.left == pytest.approx(38 * 2.0)
 
 
 def test_elsewhere_a_line_now_and_then(screen, clock):
     file = screen(False)
-    with Board("sweep", 10, 2, quiet=False) as board:
-        board.count("made", "finished")
-        assert file.getvalue() == ""
-        clock.now += 6.0
+    with Board("sweep", 20, 2, quiet=False) as board:
         board.count("made", "diverged")
-    assert file.getvalue() == "sweep: 2 of 10 runs done, 1 failed, about 24 s left\n"
+        assert file.getvalue() == ""
+        make(board, clock, 1, 6.0)
+        make(board, clock, 8)
+    assert file.getvalue().splitlines() == [
+        "sweep: 2 of 20 runs done, 1 failed, estimating the time left",
+        "sweep: 7 of 20 runs done, 1 failed, about 13 s left",
+    ]
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -90,17 +97,3 @@ def test_quiet_says_nothing(screen, clock, terminal):
         clock.now += 60.0
         board.count("made", "finished")
     assert file.getvalue() == ""
-
-
-def test_the_time_is_told_before_the_first_run(screen, clock):
-    file = screen(False)
-    with Board("sweep", 4, 1, quiet=False) as board:
-        clock.now += 30
-        board.expect(24.0)
-        for _ in range(4):
-            clock.now += 6
-            board.count("made", "finished")
-    assert file.getvalue() == "sweep: about 24 s\n"
-    with Board("sweep", 4, 1, quiet=False) as board:
-        board.expect(4.0)
-    assert file.getvalue() == "sweep: about 24 s\n"

@@ -40,59 +40,60 @@ def test_away_from_a_terminal_a_plain_line_now_and_then(clock, told):
     stream = told(terminal=False)
     work(clock, seconds=200)
     assert stream.getvalue().splitlines() == [
-        "report: 1 of 20 runs, about 3.17 min left",
-        "report: 7 of 20 runs, about 2.17 min left",
-        "report: 13 of 20 runs, about 70 s left",
-        "report: 19 of 20 runs, about 10 s left",
+        "report: 1 of 20 runs, estimating the time left",
+        "report: 2 of 20 runs, about 3 min left",
+        "report: 8 of 20 runs, about 2 min left",
+        "report: 14 of 20 runs, about 60 s left",
     ]
 
 
 def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told):
-    """The first ten take a second each, the others ten: that is seen before a minute is over."""
+    """The first twelve take a second each, the others ten: nothing is told while that changes."""
     stream = told(terminal=False)
-    with progress.Steps("report", 20, "runs") as steps:
-        for k in range(20):
-            clock[0] += 1 if k < 10 else 10
+    with progress.Steps("report", 40, "runs") as steps:
+        for k in range(40):
+            clock[0] += 1 if k < 12 else 10
             steps.advance()
-    first, again, *_ = stream.getvalue().splitlines()
-    assert first == "report: 5 of 20 runs, about 15 s left"
-    assert again == "report: 12 of 20 runs, about 20 s left"
+    lines = stream.getvalue().splitlines()
+    assert lines[:2] == [
+        "report: 5 of 40 runs, estimating the time left",
+        "report: 10 of 40 runs, about 30 s left",
+    ]
+    assert lines[2].endswith("estimating the time left")
+    assert "left" in lines[3]
 
 
-def test_the_time_is_told_before_the_work_and_again_only_where_it_was_wrong(clock, told):
-    stream = told(terminal=False)
-    with progress.Steps("report", 20, "runs") as steps:
-        steps.expect(25.0)
-        steps.expect(90.0)  # said once
-        for _ in range(20):
-            clock[0] += 1
-            steps.advance()
-    assert stream.getvalue() == "report: about 25 s\n"
-    with progress.Steps("report", 20, "runs") as steps:
-        steps.expect(6.0)
-        for _ in range(20):
-            clock[0] += 1
-            steps.advance()
-    first, again = stream.getvalue().splitlines()[1:]
-    assert first == "report: about 6 s"
-    assert again == "report: 5 of 20 runs, about 15 s left"
+def test_an_estimate_that_is_not_steady_is_not_told(clock):
+    pace = progress.Pace()
+    for k in range(60):
+        clock[0] += 1.0
+        left = pace.of(k, 100 - k)
+        assert pace.steady(left, k / 100) == (left if k >= 10 else None)
+    for _ in range(3):  # the remaining ones are found to take three times as long
+        clock[0] += 5.0
+        assert pace.steady(3 * left, 0.6) is None
 
 
-def test_short_or_quiet_work_is_not_told_of_before(clock, told):
-    stream = told(terminal=False)
-    for quiet, seconds in ((False, 4.0), (False, None), (True, 60.0)):
-        with progress.Steps("report", 20, "runs", quiet=quiet) as steps:
-            steps.expect(seconds)
-    assert stream.getvalue() == ""
+def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
+    pace = progress.Pace(slots=2)
+    assert [pace.of(made, 9) for made in (0, 1, 2)] == [None] * 3
+    clock[0] += 4.0
+    assert pace.of(4, 6) == 12.0
+    assert pace.steady(12.0, 0.4) is None
+    clock[0] += 2.0
+    assert (pace.steady(10.0, 0.05), pace.steady(10.0, 0.4)) == (None, 10.0)
 
 
 def test_runs_that_were_there_already_take_no_time(clock, told):
     stream = told(terminal=False)
-    with progress.Steps("report", 20, "runs") as steps:
-        for k in range(20):
+    with progress.Steps("report", 30, "runs") as steps:
+        for k in range(30):
             clock[0] += 3 if k >= 10 else 0
             steps.count(None, k >= 10)
-    assert stream.getvalue().splitlines()[0] == "report: 12 of 20 runs, about 24 s left"
+    assert stream.getvalue().splitlines()[:2] == [
+        "report: 12 of 30 runs, estimating the time left",
+        "report: 14 of 30 runs, about 48 s left",
+    ]
 
 
 def test_short_work_is_not_worth_a_line(clock, told):
@@ -120,7 +121,7 @@ def test_bytes_are_told_in_their_units(clock, told):
     with progress.Steps("a9a", None, "bytes") as steps:
         clock[0] += 6
         steps.reach(2_300_000, 2_345_678)
-    assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB\n"  # less than a second is left
+    assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB, estimating the time left\n"
 
 
 def test_telling_very_often_costs_little(told):

@@ -403,3 +403,11 @@ def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
     modules = frozenset(notes["source"]["modules"])
     assert {"pfbench.runs.loop.drive", "pfbench.problems.linear_models"} <= modules
     assert notes["source"]["digest"] == keys.source_digest(modules)
+
+
+def test_only_what_is_not_stored_is_told_of(tmp_path):
+    asked = []
+    execute.execute([PLAN], Store(tmp_path), begin=asked.append)
+    execute.execute([PLAN], Store(tmp_path), begin=asked.append)
+    execute.execute([PLAN, replace(PLAN, seed=1)], Store(tmp_path), begin=asked.append)
+    assert asked == [[PLAN], [replace(PLAN, seed=1)]]
