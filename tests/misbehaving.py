@@ -202,3 +202,13 @@ class Mute(Exception):
 class CannotSay(Descent):
     def fourth(self, g):
         raise Mute
+
+
+class NeedsVariable(Descent):
+    def fourth(self, g):
+        return g * float(os.environ["PFBENCH_TEST_VARIABLE"])
+
+
+class LacksMemory(Descent):
+    def fourth(self, g):
+        raise MemoryError("no more")

@@ -331,7 +331,7 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     lost = unfinished_run(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "make", lambda *_: lost)
+        patch.setattr(execute, "make_watched", lambda *_: (lost, {}))
         (first,) = execute.sweep([PLAN], store, engines.ThisProcess())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
@@ -346,9 +346,9 @@ def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, mo
 
     def huge(plan, source=None):
         run = made(plan, source)
-        return replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run
+        return (replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run), {}
 
-    monkeypatch.setattr(execute, "make", huge)
+    monkeypatch.setattr(execute, "make_watched", huge)
     found = list(execute.sweep(plans, Store(tmp_path), engines.ThisProcess()))
     assert sorted(one.entry.run.status for one in found) == ["error", "finished"]
     (failed,) = [one.entry.run for one in found if one.entry.run.status == "error"]
@@ -379,7 +379,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
-    monkeypatch.setattr(execute, "make", pytest.fail)
+    monkeypatch.setattr(execute, "make_watched", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
 
@@ -411,3 +411,34 @@ def test_only_what_is_not_stored_is_told_of(tmp_path):
     execute.execute([PLAN], Store(tmp_path), begin=asked.append)
     execute.execute([PLAN, replace(PLAN, seed=1)], Store(tmp_path), begin=asked.append)
     assert asked == [[PLAN], [replace(PLAN, seed=1)]]
+
+
+def test_a_run_that_failed_for_an_outer_reason_is_made_again_on_demand(tmp_path, monkeypatch):
+    asked = replace(PLAN, algorithm="misbehaving:NeedsVariable")
+    store = Store(tmp_path)
+
+    def made_now(**more):
+        (one,) = execute.sweep([asked], store, engines.ThisProcess(), **more)
+        return one.origin, one.entry.run.status
+
+    assert [made_now(), made_now()] == [("made", "error"), ("stored", "error")]
+    monkeypatch.setenv("PFBENCH_TEST_VARIABLE", "1")
+    assert made_now() == ("stored", "error")
+    expected = execute.expected([asked], tmp_path, engines.ThisProcess(), ["error"])
+    assert list(expected.values()) == ["made"]
+    assert made_now(again=["error"]) == ("made", "finished")
+    assert made_now(again=["error"]) == ("stored", "finished")
+
+
+@pytest.mark.parametrize(("limit", "status"), [(None, "killed"), (1e12, "error")])
+def test_a_lack_of_memory_is_final_only_where_the_plan_limits_it(tmp_path, limit, status):
+    """It is a fact of the machine, not of the method."""
+    asked = replace(PLAN, algorithm="misbehaving:LacksMemory", memory_limit=limit)
+    again = []
+    for _ in range(2):
+        (one,) = execute.sweep([asked], Store(tmp_path), engines.ThisProcess())
+        assert one.entry.run.status == status
+        assert one.entry.run.stop_reason == "not enough memory (MemoryError: no more)"
+        assert one.entry.run.counts.fo == 4
+        again.append(one.origin)
+    assert again == ["made", "made" if limit is None else "stored"]
