@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
+LOG = ROOT / "build" / "setup.log"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 OLDEST = (3, 11)
 
@@ -39,15 +40,20 @@ def install_tox() -> None:
             f"{sys.executable} cannot make virtual environments: install its venv package "
             "(Debian, Ubuntu: sudo apt install python3-venv) and try again."
         )
-    print(f"Setting up {VENV} (once) ...", flush=True)
-    if subprocess.call([sys.executable, "-m", "venv", VENV]):
-        raise Failure(
-            f"{VENV} could not be made: see above, delete it if it is there, and try again."
-        )
-    if subprocess.call([PYTHON, "-m", "pip", "install", "--quiet", "tox>=4"]):
-        raise Failure("tox could not be installed: see above, check the network and try again.")
+    print(f"Setting up {VENV} (once, about a minute); its output goes to {LOG}", flush=True)
+    if logged([sys.executable, "-m", "venv", VENV]):
+        raise Failure(f"{VENV} could not be made: see {LOG}, delete {VENV} and try again.")
+    if logged([PYTHON, "-m", "pip", "install", "tox>=4"]):
+        raise Failure(f"tox could not be installed: see {LOG}, check the network and try again.")
     if not has_tox():
         raise Failure(f"tox does not run in {VENV}: delete that folder and try again.")
+
+
+def logged(command: "list[object]") -> int:
+    """Run a command whose output is appended to the log, and return its exit status."""
+    LOG.parent.mkdir(exist_ok=True)
+    with LOG.open("ab") as log:
+        return subprocess.call(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
 
 
 def main(arguments: "list[str]") -> int:
@@ -66,7 +72,16 @@ def main(arguments: "list[str]") -> int:
     if not has_tox():
         install_tox()
     environments = ",".join(VERBS[arguments[0]])
-    return subprocess.call([PYTHON, "-m", "tox", "run", "-e", environments], cwd=ROOT)
+    tox = [PYTHON, "-m", "tox", "run", "-e", environments]
+    print(
+        f"Installing what `{arguments[0]}` needs (minutes at the first time); its output goes to "
+        f"{LOG}",
+        flush=True,
+    )
+    if status := logged([*tox, "--notest"]):
+        print(f"It could not be installed: see {LOG}.", file=sys.stderr)
+        return status
+    return subprocess.call([*tox, "-q"], cwd=ROOT)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import announce, exit_if_failed, note, print_json
 from pfbench.cli.tables import show
+from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
+    from pfbench.reporting.documents.contents import Contents
     from pfbench.reporting.report import Report
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
@@ -191,10 +194,20 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
             show(*whole_report(contents(drawn, command_line(), commit(), made)))
         if as_json:
             described.append(_describe(drawn, files))
-        else:
-            show(*map(str, files))
+        elif files:
+            _tell(contents(drawn, command_line(), commit(), datetime.now(UTC)), files)
     if as_json:
         print_json(described)
+
+
+def _tell(found: "Contents", files: "Sequence[Path]") -> None:
+    """Print the two main sentences of a report, how many files it has, and the page to open."""
+    said = (part.in_words or part.in_brief or part.sentences for part in found.parts)
+    for sentence in islice(chain.from_iterable(said), 2):
+        note(sentence)
+    if others := len(files) - 1:
+        note(f"{plural(others, 'other file')}, for papers, in {files[0].parent}")
+    show(str(files[0]))
 
 
 def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
