@@ -49,7 +49,7 @@ def install_tox() -> None:
         raise Failure(f"tox does not run in {VENV}: delete that folder and try again.")
 
 
-def logged(command: "list[object]") -> int:
+def logged(command: "list[str | Path]") -> int:
     """Run a command whose output is appended to the log, and return its exit status."""
     LOG.parent.mkdir(exist_ok=True)
     with LOG.open("ab") as log:
@@ -72,7 +72,7 @@ def main(arguments: "list[str]") -> int:
     if not has_tox():
         install_tox()
     environments = ",".join(VERBS[arguments[0]])
-    tox = [PYTHON, "-m", "tox", "run", "-e", environments]
+    tox: "list[str | Path]" = [PYTHON, "-m", "tox", "run", "-e", environments]
     print(
         f"Installing what `{arguments[0]}` needs (minutes at the first time); its output goes to "
         f"{LOG}",
