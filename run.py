@@ -72,7 +72,7 @@ def main(arguments: "list[str]") -> int:
     if not has_tox():
         install_tox()
     environments = ",".join(VERBS[arguments[0]])
-    tox: "list[str | Path]" = [PYTHON, "-m", "tox", "run", "-e", environments]
+    tox: list[str | Path] = [PYTHON, "-m", "tox", "run", "-e", environments]
     print(
         f"Installing what `{arguments[0]}` needs (minutes at the first time); its output goes to "
         f"{LOG}",
