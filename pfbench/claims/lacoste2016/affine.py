@@ -108,7 +108,7 @@ MUTANTS = (
         FrankWolfe.run,
         "frank-wolfe-euclidean-step",
         "Divides by L |v - x|^2 with L = C/D^2: the Euclidean short step.",
-        {"_short_step(gap)": "_short_step(gap * (ask.D / (distance(v, x) or ask.D)) ** 2)"},
+        {"_adaptive_step(gap)": "_adaptive_step(gap * (ask.D / (distance(v, x) or ask.D)) ** 2)"},
         AFFINE,
     ),
 )

@@ -145,7 +145,7 @@ class LooseMinimisation(Changed):
 
 
 _loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
-_short = partial(Mutant.edited, FrankWolfe, FrankWolfe._short_step)
+_adaptive = partial(Mutant.edited, FrankWolfe, FrankWolfe._adaptive_step)
 _search = partial(Mutant.edited, FrankWolfe, FrankWolfe._line_search)
 
 MUTANTS = (
@@ -174,13 +174,13 @@ MUTANTS = (
         },
         DESCENT,
     ),
-    _short(
+    _adaptive(
         "frank-wolfe-double-step",
         "Takes the step 2g/C: the half of the quadratic bound is forgotten.",
         {"max(gap": "2.0 * max(gap"},
         DESCENT,
     ),
-    _short(
+    _adaptive(
         "frank-wolfe-unclipped",
         "Takes the step g/C without the minimum with 1.",
         {"min(max(gap, 0.0) / self.curvature, 1.0)": "gap / self.curvature"},
@@ -196,7 +196,7 @@ MUTANTS = (
     _search(
         "frank-wolfe-half-search",
         "Searches [0, 1/2] instead of [0, 1].",
-        {"gamma)), 1.0": "gamma)), 0.5", "(self._short_step(gap),)": "()"},
+        {"gamma)), 1.0": "gamma)), 0.5", "(self._adaptive_step(gap),)": "()"},
         DESCENT,
     ),
     Mutant.answering("frank-wolfe-loose-minimisation", LooseMinimisation, DESCENT),
