@@ -126,11 +126,11 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     assert text.split("```text\n")[1].split("```")[0] in worst
     assert "a run on it" in other
     assert "gradient_mapping_sq" in again
-    assert "1 holds, 1 tight" in told
+    assert "1 holds, 1 within-10" in told
     assert "[descent-mean]" in faults
     assert json.loads(rate)["results"][0]["measured"]["slope"] == pytest.approx(2, abs=0.1)
     assert "tested on quadratic" in explained
-    assert "3 holds, 2 tight" in of_page
+    assert "3 holds, 2 within-10" in of_page
     assert "[page-thm1, page-lemma]" in stale
     exec(compile(fit, "your-theorem.md", "exec"), {})
     printed = fit.splitlines()[-1].removeprefix("# ")
@@ -181,7 +181,7 @@ def test_verifying_a_claim(tmp_path, monkeypatch, capsys):
     assert printed in capsys.readouterr().out
     for command, told in zip(
         commands_of("docs/verify-a-claim.md"),
-        ("lacoste2016-thm1", "must catch", "1 tight"),
+        ("lacoste2016-thm1", "must catch", "1 within-10"),
         strict=False,
     ):
         result = CliRunner().invoke(app, command)
@@ -288,10 +288,10 @@ def test_four_files(four_files):
     assert all("0 failed" in one for one in checked)
     assert "fw_gap" in solved
     assert "9 made now" in compared
-    assert [re.findall(r"1 (\w+)$", one.strip())[0] for one in (gap, cost, law)] == [
-        "tight",
+    assert [re.findall(r"1 ([\w-]+)$", one.strip())[0] for one in (gap, cost, law)] == [
+        "within-10",
         "holds",
-        "tight",
+        "within-10",
     ]
 
 
@@ -312,7 +312,7 @@ def test_a_fault_in_each_of_four_files(four_files):
 @pytest.mark.long
 def test_the_rate_of_four_files(four_files):
     result = four_files(["verify", "my_theorem.py", "--jobs", "0"])
-    assert "2 holds, 2 tight" in result.stdout
+    assert "2 holds, 2 within-10" in result.stdout
 
 
 def test_counting(capsys):

@@ -39,7 +39,7 @@ class Holds(Protocol):
         Returns
         -------
         Verdict
-            The verdict with its evidence: "holds" or "tight".
+            The verdict with its evidence.
         """
 
 
@@ -60,7 +60,7 @@ def holds() -> Holds:
         from pfbench.verification.subject import Subject
 
         found = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
-        if found.verdict not in ("holds", "tight"):
+        if not found.verdict.is_kept:
             pytest.fail(f"{claim} is {found.verdict}: {found.reason}", pytrace=False)
         return found
 

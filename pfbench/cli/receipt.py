@@ -117,7 +117,7 @@ def _found(
         rows=rows,
         without=without,
     )
-    doubtful = [one for one in done.rows if one.lost or one.verdict not in ("holds", "tight")]
+    doubtful = [one for one in done.rows if one.lost or not one.verdict.is_kept]
     told = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in doubtful]
     errors = [*unseen(examined)]
     return found, [*told, *errors], bool(errors) or any(one.wrong for one in doubtful)

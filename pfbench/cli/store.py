@@ -9,13 +9,14 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import matches
+from pfbench.base.verdicts import VERDICT_NAMES
 from pfbench.base.visible import visible
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, option, strangers_engine
 from pfbench.cli.printing import again, complain, console, exit_if, fail, fields_of, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
-from pfbench.runs.storage.kinds import KINDS, VERDICTS
+from pfbench.runs.storage.kinds import KINDS
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.index import Listing, Row
@@ -270,7 +271,7 @@ def _found(
     if kind is not None:
         choice("--kind", kind, KINDS)
     if status is not None:
-        choice("--status", status, (*STATUSES, *VERDICTS, *_SHOWN))
+        choice("--status", status, (*STATUSES, *VERDICT_NAMES, *_SHOWN))
     given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     asked = {name: value for name, value in given.items() if value is not None}
     listing = store.listing()

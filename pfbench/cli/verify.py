@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from pfbench.verification.outcomes import Finding, Verification
     from pfbench.verification.verdict import Verdict
 
-_COLOURS = {
-    "holds": "green",
-    "tight": "bold green",
-    "violated": "bold red",
-    "failed": "bold red",
-    "disputed": "magenta",
-    "inconclusive": "yellow",
-}
-
 
 def verify(
     claims: list[str] | None = argument("CLAIM"),
@@ -85,10 +76,11 @@ def verify(
 ) -> None:
     """Put claims to the test: verdicts with their evidence.
 
-    Verdicts: holds; tight (holds, and could not be much better); violated; failed (the method
-    raised, hung, or lacks what is needed: nothing was measured); disputed (its proof is known to
-    be broken); inconclusive. What the store has is not made again, and after an interruption the
-    same command goes on. Exit status 1 if a claim is violated or failed, or a check was lost.
+    Verdicts: holds; within-10 (holds, and at least a tenth of the bound was measured); attained (at
+    least 0.99 of it); violated; failed (the method raised, hung, or lacks what is needed: nothing
+    was measured); disputed (its proof is known to be broken); inconclusive. What the store has is
+    not made again, and after an interruption the same command goes on. Exit status 1 if a claim is
+    violated or failed, or a check was lost.
     """
     from pfbench.base.checks import integer, real
     from pfbench.claims.catalogue import ERRATA, selected
@@ -325,14 +317,14 @@ def _verdicts(done: "Verification") -> RenderableType:
 
     rows = []
     for row in done.rows:
-        verdict = Text(row.verdict, _COLOURS[row.verdict])
+        verdict = Text(row.verdict, row.verdict.colour)
         numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
         rows.append((row.claim.name, verdict, numbers, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "time"), rows)
     reasons = [
         Text(visible(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
         for row in done.rows
-        if row.verdict not in ("holds", "tight") or WORDS in row.reason
+        if not row.verdict.is_kept or WORDS in row.reason
     ]
     return Group(table, *reasons)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.files import storing, whole
+from pfbench.base.verdicts import Verdict
 from pfbench.receipts.comparison import COMPARISON
 from pfbench.receipts.content import BADGE, MARKDOWN, PAGE, RECEIPT, RUNS
 from pfbench.receipts.markup import document, safe, table
@@ -87,7 +88,7 @@ class Line:
 
     def stands(self, kinds: Collection[str]) -> bool:
         """Return whether it is a claim of one of these kinds, and holds."""
-        return self.claim["kind"] in kinds and self.verdict in ("holds", "tight")
+        return self.claim["kind"] in kinds and Verdict(self.verdict).is_kept
 
 
 @dataclass(frozen=True)

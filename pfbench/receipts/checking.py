@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import COUNTED
+from pfbench.base.verdicts import NEAR, Verdict
 from pfbench.receipts import redone
 from pfbench.receipts.again import AT_ONCE, Asked, Checked, How, answered, equal, near
 from pfbench.receipts.runs import Row, by_cell
 from pfbench.runs.engines.workers import Task
-from pfbench.verification.verdict import WRONG
 
 FAULTS = 4
 """So many of the faults that were found, or said to change nothing, are looked at again."""
@@ -99,7 +99,7 @@ class _Asking:
             take = partial(_verdict, one, self.found, self.how.same)
             what = f"verdict on {one['claim']}"
             yield Asked(self.of(redone.verdict_on, one["claim"], *how), take, what, not k)
-        sound = {one["claim"] for one in verdicts if one["verdict"] not in WRONG}
+        sound = {one["claim"] for one in verdicts if not Verdict(one["verdict"]).is_wrong}
         names = [one["name"] for one in about["claims"] if one["kind"] in ANEW]
         for k, name in enumerate(self.how.mixed([one for one in names if one in sound])):
             task = self.of(redone.anew, name, about["effort"], fresh)
@@ -212,6 +212,8 @@ def _verdict(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[s
     found.verdicts[0] += 1
     parts = ["verdict", "kind", "source", "claimed", *(["measured", "reason"] if same else ())]
     there, here = ({one: of.get(one) for one in parts} for of in (old, made))
+    if old["verdict"] not in tuple(Verdict) and Verdict(here["verdict"]) in NEAR:
+        there["verdict"] = here["verdict"]  # a former name: *attained* had none of its own
     found.note(_difference(there, here, f"the verdict on {old['claim']}"))
 
 

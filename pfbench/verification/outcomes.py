@@ -1,11 +1,12 @@
 """What comes out of a session: verdicts, mutants with those on them, errata with their evidence."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pfbench.base.notebook import html_table
-from pfbench.runs.storage.kinds import VERDICTS
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Erratum, Mutant
 from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.summaries import in_words, main_numbers
@@ -21,7 +22,8 @@ class Verification:
     @property
     def summary(self) -> dict[str, int]:
         """How many rows have each verdict."""
-        return {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in VERDICTS}
+        counted = Counter(row.verdict for row in self.rows)
+        return {name.value: counted[name] for name in VerdictName}
 
     @property
     def tests(self) -> int:

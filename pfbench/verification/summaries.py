@@ -77,5 +77,5 @@ def with_interval(value: float, low: float | None, high: float | None) -> str:
 
 
 def in_words(summary: Mapping[str, int]) -> str:
-    """Return e.g. "2 tight, 5 holds"."""
+    """Return e.g. "2 within-10, 5 holds"."""
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.base.visible import visible
 from pfbench.verification.outcomes import Finding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, Search
@@ -48,7 +49,7 @@ def verdict_table(
         lines += ["the whole complexity under each criterion, by the links between them.", ""]
         lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
         lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
-    doubtful = [row for row in done.rows if row.verdict not in ("holds", "tight")]
+    doubtful = [row for row in done.rows if not row.verdict.is_kept]
     if doubtful:
         lines += ["## What does not simply hold", ""]
         lines += [
@@ -71,8 +72,8 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
     for done in made:
         for row in done.rows:
             counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
-    violated = sum(verdicts["violated"] for verdicts in counts.values())
-    order = ("tight", "holds", "disputed", "inconclusive", "failed", "violated")
+    violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
+    order = sorted(VerdictName, key=lambda one: -one.rank)
     lines = [
         "# Verdicts, repeated",
         "",

@@ -7,7 +7,8 @@ from time import perf_counter
 from typing import Any, Self
 
 from pfbench.base.notebook import html_fields
-from pfbench.verification import statistics
+from pfbench.base.verdicts import NEAR
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.repeats import UNREPEATABLE, WORDS
@@ -15,9 +16,6 @@ from pfbench.verification.scales import CRITERIA, Complexity
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Lacks, Raised, Untestable
 from pfbench.verification.trial import Trial
-
-WRONG = frozenset({"violated", "failed"})
-"""Verdicts on what was measured false, or could not be measured by a fault of the method."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +27,14 @@ class Verdict:
     claim
         The claim.
     verdict
-        "holds", "tight", "violated", "failed" (the method did, and nothing was measured),
-        "disputed" or "inconclusive".
+        A `pfbench.base.verdicts.Verdict`, by its name.
     reason
         One sentence.
     measured, claimed
-        Numbers by name. `measured` also says of a tight claim on which instances or terms it is
-        tight ("tight_on") and by which share of the bound or which exponent ("tight_ratio"), how
-        many tests it rests on ("tests"), and of a disputed claim the measured verdict.
+        Numbers by name. `measured` also says of a claim that is within ten of its bound, or
+        attains it, on which instances or terms ("tight_on") and by which share of the bound or
+        which exponent ("tight_ratio"), how many tests it rests on ("tests"), and of a disputed
+        claim the measured verdict.
     repetitions
         Number of runs or independent cases.
     p_value
@@ -50,7 +48,7 @@ class Verdict:
     """
 
     claim: Claim
-    verdict: str
+    verdict: VerdictName
     reason: str
     measured: Mapping[str, Any]
     claimed: Mapping[str, Any]
@@ -59,16 +57,19 @@ class Verdict:
     seconds: float
     lost: bool = False
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", VerdictName(self.verdict))
+
     @property
     def wrong(self) -> bool:
         """Whether the statement was measured false, the method failed, or its check was lost."""
-        return self.lost or self.verdict in WRONG
+        return self.lost or self.verdict.is_wrong
 
     @property
     def catches(self) -> bool:
         """Whether a fault of the method would be noticed by it: violated, or the method raised."""
-        raised = self.verdict == "failed" and not self.lost
-        return raised or "violated" in (self.verdict, self.measured.get("verdict"))
+        raised = self.verdict is VerdictName.FAILED and not self.lost
+        return raised or VerdictName.VIOLATED in (self.verdict, self.measured.get("verdict"))
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as ``pfbench verify --json`` writes it; what is not finite is None."""
@@ -90,7 +91,11 @@ class Verdict:
     @classmethod
     def of(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
         """Return the verdict that a store has; what stands there beside it is left out."""
-        return cls(claim=claim, **{name: stored[name] for name in FIELDS})
+        fields = {name: stored[name] for name in FIELDS}
+        if "verdict" in fields["measured"]:
+            name = VerdictName(fields["measured"]["verdict"])
+            fields["measured"] = {**fields["measured"], "verdict": name}
+        return cls(claim=claim, **fields)
 
 
 FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
@@ -100,48 +105,47 @@ FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
 def judged(trial: Trial) -> Verdict:
     """Put the trial's claim to the test; say how large the runs were on which it rests."""
     found, seen = _judged(trial), trial.seen
-    holds = found.verdict in ("holds", "tight") and seen.words
+    holds = found.verdict.is_kept and seen.words
     reason = f"{found.reason} {seen.words}" if holds else found.reason
     return replace(found, reason=reason, measured={**found.measured, **seen.measured})
 
 
 def _judged(trial: Trial) -> Verdict:
     started = perf_counter()
-    verdict: statistics.Verdict
     try:
         evidence = trial.claim.check(trial)
     except Broken as error:
-        verdict = "failed" if isinstance(error, Raised) else "violated"
+        verdict = VerdictName.FAILED if isinstance(error, Raised) else VerdictName.VIOLATED
         evidence = _nothing(verdict, f"{error}.")
         return _verdict(trial.claim, evidence, perf_counter() - started, broken=True)
     except Untestable as error:
-        verdict = "failed" if isinstance(error, Lacks) else "inconclusive"
+        verdict = VerdictName.FAILED if isinstance(error, Lacks) else VerdictName.INCONCLUSIVE
         return _lost(trial.claim, verdict, f"{error}.", perf_counter() - started)
     return _verdict(trial.claim, evidence, perf_counter() - started)
 
 
 def unfinished(tested: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict of a check that hung, died or raised."""
-    return _lost(tested, "failed", f"The check ended as {reason}.", seconds)
+    return _lost(tested, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
 
 
-def _lost(tested: Claim, verdict: statistics.Verdict, reason: str, seconds: float) -> Verdict:
+def _lost(tested: Claim, verdict: VerdictName, reason: str, seconds: float) -> Verdict:
     found = _verdict(tested, _nothing(verdict, reason), seconds, broken=True)
     return replace(found, lost=True)
 
 
-def _nothing(verdict: statistics.Verdict, reason: str) -> Evidence:
+def _nothing(verdict: VerdictName, reason: str) -> Evidence:
     return Evidence(decision=Decision(verdict, reason, {}, None), repetitions=0)
 
 
 def _verdict(tested: Claim, evidence: Evidence, seconds: float, broken: bool = False) -> Verdict:
     """Return the verdict; of a disputed claim it stands among what was measured, unless broken."""
     decision = evidence.decision
-    shown: str = decision.verdict
+    shown = VerdictName(decision.verdict)
     reason, measured = decision.reason, {**decision.measured, **_resting_on(tested, decision)}
     if tested.disputed and not broken:
         measured["verdict"] = decision.verdict
-        shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
+        shown, reason = VerdictName.DISPUTED, f"{tested.disputed} (measured: {decision.verdict})."
     if any(name.rpartition(": ")[2] == UNREPEATABLE for name in measured):
         reason = f"{reason} {WORDS}."
     return Verdict(
@@ -157,9 +161,9 @@ def _verdict(tested: Claim, evidence: Evidence, seconds: float, broken: bool = F
 
 
 def _resting_on(tested: Claim, decision: Decision) -> dict[str, Any]:
-    """Return how many tests a decision rests on, and where it is tight and by how much."""
+    """Return how many tests a decision rests on, and where it is near the bound and by how much."""
     told: dict[str, Any] = {} if decision.p_value is None else {"tests": decision.tests}
-    if decision.verdict != "tight":
+    if decision.verdict not in NEAR:
         return told
     only = [one.name for one in tested.instances][:1]
     places = [place or ", ".join(only) for place in decision.tight_on]

@@ -31,7 +31,7 @@ def test_a_constant_too_small_by_ten_is_led_to_the_instance_that_refutes_it():
 def test_a_right_theorem_is_not_accused():
     found = harder.hardest(RIGHT)
     assert found.tried >= 5
-    assert found.verdict in ("tight", "holds", "inconclusive")
+    assert found.verdict in ("holds", "within-10", "attained", "inconclusive")
     assert "Put it among the claim's instances to have it tested there" in found.in_words()
 
 
@@ -77,7 +77,7 @@ def test_a_right_theorem_on_convex_functions_is_tried_on_convex_ones_alone(monke
     """Without its assumption it is false by 14 times, on a random quadratic."""
     monkeypatch.setattr(harder, "SECONDS", 1.5)
     found = harder.hardest(CLAIMS["jaggi2013-thm1"])
-    assert found.verdict in ("tight", "holds")
+    assert found.verdict.is_kept
     assert found.tried >= 5
     assert "f convex" not in found.lacks
 

@@ -112,7 +112,7 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
         _by_class(
             [
                 line("loose", "bound", "holds", 0.1, None, None),
-                line("near", "bound", "tight", 0.2, 0.9, None, proof="https://a.org/b"),
+                line("near", "bound", "within-10", 0.2, 0.9, None, proof="https://a.org/b"),
                 line("wrong", "bound", "violated", 1.5, None, None),
                 line("least", "certificate", "holds", None, None, 0.8),
                 line("count", "count", "holds", None, None, None, of=("smooth",)),

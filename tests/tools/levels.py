@@ -141,7 +141,7 @@ def refuted(decision):
 
 
 def held(decision):
-    return decision.verdict in ("holds", "tight")
+    return decision.verdict.is_kept
 
 
 @dataclass(frozen=True)

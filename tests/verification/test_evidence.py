@@ -14,7 +14,7 @@ from pfbench.verification.tables import claimed_of
 
 
 def decided(verdict, ratio=0.5, p_value=None):
-    tight_on = {"": ratio} if verdict == "tight" else {}
+    tight_on = {"": ratio} if verdict in ("within-10", "attained") else {}
     return Decision(verdict, f"it {verdict}.", {"ratio": ratio}, p_value, tight_on=tight_on)
 
 
@@ -25,10 +25,11 @@ def joined(join, *verdicts):
 @pytest.mark.parametrize(
     ("verdicts", "all_verdict", "across_verdict"),
     [
-        (("tight", "tight"), "tight", "tight"),
-        (("tight", "holds"), "holds", "tight"),
+        (("within-10", "within-10"), "within-10", "within-10"),
+        (("within-10", "holds"), "holds", "within-10"),
+        (("attained", "within-10"), "within-10", "attained"),
         (("holds", "holds"), "holds", "holds"),
-        (("tight", "inconclusive"), "inconclusive", "inconclusive"),
+        (("within-10", "inconclusive"), "inconclusive", "inconclusive"),
         (("holds", "violated", "inconclusive"), "violated", "violated"),
     ],
 )
@@ -40,9 +41,10 @@ def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, a
 @pytest.mark.parametrize(
     ("main", "condition", "verdict"),
     [
-        ("tight", "holds", "tight"),
-        ("holds", "tight", "holds"),
-        ("tight", "inconclusive", "inconclusive"),
+        ("within-10", "holds", "within-10"),
+        ("attained", "holds", "attained"),
+        ("holds", "within-10", "holds"),
+        ("within-10", "inconclusive", "inconclusive"),
         ("holds", "violated", "violated"),
         ("violated", "holds", "violated"),
     ],
@@ -64,7 +66,7 @@ def test_the_deciding_part_is_named_and_all_numbers_are_kept():
 
 def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
     inner = all_of({"a": decided("holds", p_value=1e-3), "b": decided("holds", p_value=0.5)})
-    outer = given({"x": inner, "y": decided("tight")}, {"z": decided("holds", p_value=0.9)})
+    outer = given({"x": inner, "y": decided("within-10")}, {"z": decided("holds", p_value=0.9)})
     assert (outer.p_value, outer.tests) == (1e-3, 3)
     assert outer.corrected_p_value == pytest.approx(3e-3)
     assert all_of({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
@@ -73,25 +75,29 @@ def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
 
 
 def test_without_chance_there_is_no_p_value():
-    found = all_of({"a": decided("tight"), "b": decided("tight")})
+    found = all_of({"a": decided("within-10"), "b": decided("within-10")})
     assert (found.p_value, found.tests, found.corrected_p_value) == (None, 0, None)
     broken = all_of({"a": decided("violated"), "b": decided("holds", p_value=0.5)})
     assert broken.p_value is None
 
 
-# --- where it is tight ----------------------------------------------------------------------------
+# --- where it is near its bound -------------------------------------------------------------------
 
 
 def test_across_families_the_tightest_is_named():
-    parts = {"a": decided("tight", 0.3), "b": decided("tight", 0.9), "c": decided("holds", 0.05)}
+    parts = {
+        "a": decided("within-10", 0.3),
+        "b": decided("within-10", 0.9),
+        "c": decided("holds", 0.05),
+    }
     found = across(parts)
     assert found.tight_on == {"b": 0.9}
-    assert found.reason == "b: it tight."
+    assert found.reason == "b: it within-10."
 
 
 def test_of_a_sum_every_term_is_named_with_its_instance():
-    first = across({"chain": decided("tight", 0.7), "easy": decided("holds", 0.01)})
-    found = given({"n": first, "": decided("tight", 0.2)}, {"(9)": decided("tight", 1.0)})
+    first = across({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
+    found = given({"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)})
     assert found.tight_on == {"n: chain": 0.7, "": 0.2}
     assert all_of({"n": first, "m": decided("holds")}).tight_on == {}
 
@@ -100,13 +106,13 @@ def test_of_a_sum_every_term_is_named_with_its_instance():
     ("never", "mark"), [(by_schedule, "by_schedule"), (by_own_constant, "by_own_constant")]
 )
 def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
-    part = never(decided("tight", 1.0))
+    part = never(decided("within-10", 1.0))
     assert (part.verdict, part.tight_on, part.measured[mark]) == ("holds", {}, True)
     assert never(decided("violated")).verdict == "violated"
-    both = all_of({"a": part, "b": decided("tight")})
+    both = all_of({"a": part, "b": decided("within-10")})
     assert (both.verdict, both.measured[mark]) == ("holds", True)
-    best = across({"a": part, "b": decided("tight", 0.4)})
-    assert (best.verdict, best.tight_on) == ("tight", {"b": 0.4})
+    best = across({"a": part, "b": decided("within-10", 0.4)})
+    assert (best.verdict, best.tight_on) == ("within-10", {"b": 0.4})
     assert mark not in best.measured
     assert mark not in given({"b": decided("holds")}, {"a": part}).measured
 

@@ -334,7 +334,7 @@ def test_bad_fits_are_refused(x, counts, known, message):
 @pytest.mark.parametrize(
     ("ratio", "spread", "runs", "verdict"),
     [
-        (0.5, 0.3, 60, "tight"),
+        (0.5, 0.3, 60, "within-10"),
         (0.5, 0.3, 20, "inconclusive"),  # a sample might be ten times the bound
         (0.01, 0.3, 30, "holds"),
         (0.12, 1.0, 40, "holds"),  # the lower limit is below 0.1
@@ -357,15 +357,17 @@ def test_verdicts_of_means(ratio, spread, runs, verdict):
     assert measured["lower"] <= limits.lower <= measured["ratio"] <= limits.upper
     assert limits.upper <= measured["upper"]
     assert (decision.p_value <= st.LEVEL) == (verdict == "violated")
-    assert (measured["upper_limit"] <= 1) == (verdict in ("holds", "tight"))
-    assert (measured["upper_limit"] <= 1 and measured["lower_limit"] >= 0.1) == (verdict == "tight")
+    assert (measured["upper_limit"] <= 1) == (verdict in ("holds", "within-10", "attained"))
+    assert (measured["upper_limit"] <= 1 and measured["lower_limit"] >= 0.1) == (
+        verdict == "within-10"
+    )
 
 
 def test_a_stated_range_makes_a_limit_of_few_samples():
     samples = np.full(20, 0.8)
     assert st.decide_mean(samples, 1.0).verdict == "inconclusive"
     decision = st.decide_mean(samples, 1.0, most=2.0)
-    assert decision.verdict == "tight"
+    assert decision.verdict == "within-10"
     expected = 2 - 1.2 * 0.05 ** (1 / 20)  # where ((2 - 0.8)/(2 - m))^20 is 20
     assert decision.measured["upper_limit"] == pytest.approx(expected)
     with pytest.raises(InputError, match="most"):
@@ -426,12 +428,12 @@ def test_bad_samples_have_no_verdict():
     [
         (0, 100, 0.05, "holds"),
         (0, 20, 0.05, "inconclusive"),
-        (9, 100, 0.2, "tight"),
+        (9, 100, 0.2, "within-10"),
         (1, 400, 0.2, "holds"),
         (10, 100, 0.05, "inconclusive"),
         (60, 100, 0.05, "violated"),
         (20, 20, 0.05, "violated"),
-        (20, 20, 1.0, "tight"),
+        (20, 20, 1.0, "within-10"),
     ],
 )
 def test_verdicts_of_shares(happened, runs, most, verdict):
@@ -461,8 +463,10 @@ def test_bad_shares_are_refused():
     ("ratios", "verdict", "worst"),
     [
         ([0.0, 0.05], "holds", 0.05),
-        ([0.05, 0.1], "tight", 0.1),
-        ([[0.2, 1.0], [0.3, 1 + 1e-12]], "tight", 1 + 1e-12),
+        ([0.05, 0.1], "within-10", 0.1),
+        ([[0.2, 1.0], [0.3, 1 + 1e-12]], "attained", 1 + 1e-12),
+        ([0.989], "within-10", 0.989),
+        ([0.99], "attained", 0.99),
         ([0.2, 1 + 1e-6], "violated", 1 + 1e-6),
         ([-5.0, -1.0], "holds", -1.0),
         ([0.5, math.inf], "violated", math.inf),
@@ -482,7 +486,7 @@ def test_one_broken_step_among_many_is_counted():
     decision = st.decide_inequality(ratios)
     assert decision.verdict == "violated"
     assert decision.measured["broken"] == 2
-    assert st.decide_inequality(ratios, rounding=0.02).verdict == "tight"
+    assert st.decide_inequality(ratios, rounding=0.02).verdict == "attained"
 
 
 def test_bad_ratios_are_refused():
@@ -494,7 +498,7 @@ def test_bad_ratios_are_refused():
 @pytest.mark.parametrize(
     ("exponent", "claimed", "noise", "seeds", "verdict"),
     [
-        (2.0, 2.0, 0.2, 20, "tight"),
+        (2.0, 2.0, 0.2, 20, "within-10"),
         (1.5, 2.0, 0.2, 20, "holds"),
         (1.91, 2.0, 0.2, 20, "holds"),  # its interval leaves the margin below
         (2.1, 2.0, 0.2, 20, "inconclusive"),
@@ -503,7 +507,7 @@ def test_bad_ratios_are_refused():
         (2.25, 2.0, 0.1, 31, "violated"),
         (2.25, 2.0, 0.1, 30, "inconclusive"),
         (2.0, 2.0, 1.0, 4, "inconclusive"),
-        (-0.4, -0.4, 0.2, 20, "tight"),
+        (-0.4, -0.4, 0.2, 20, "within-10"),
         (-0.1, -0.4, 0.2, 41, "violated"),
         (1.5, 2.0, 0.2, 5, "inconclusive"),  # 5 seeds have no interval
         (1.5, 2.0, 0.2, 6, "holds"),
@@ -522,15 +526,16 @@ def test_verdicts_of_exponents(exponent, claimed, noise, seeds, verdict):
 
 def test_laws_have_half_the_margin():
     fit = st.fit_exponent(X, noisy(2.08, seeds=41, noise=0.01))
-    assert st.decide_exponent(fit, 2.0).verdict == "tight"
+    assert st.decide_exponent(fit, 2.0).verdict == "within-10"
     assert st.decide_exponent(fit, 2.0, st.LAW_MARGIN).verdict == "violated"
     low = st.fit_exponent(X, noisy(1.92, noise=0.01))
-    assert st.decide_exponent(low, 2.0).verdict == "tight"
+    assert st.decide_exponent(low, 2.0).verdict == "within-10"
     assert st.decide_exponent(low, 2.0, st.LAW_MARGIN).verdict == "holds"
 
 
 @pytest.mark.parametrize(
-    ("exponent", "verdict"), [(1.85, "holds"), (1.95, "tight"), (2.1, "tight"), (2.101, "violated")]
+    ("exponent", "verdict"),
+    [(1.85, "holds"), (1.95, "within-10"), (2.1, "within-10"), (2.101, "violated")],
 )
 def test_without_chance_an_exponent_is_an_inequality(exponent, verdict):
     decision = st.decide_exponent(st.fit_exponent(X, X**exponent), 2.0)
@@ -561,15 +566,15 @@ def test_curved_counts_are_judged_where_x_is_large():
     assert verdict(1.6, 0.4).verdict == "holds"  # ends at 1.8
     assert verdict(2.2, -0.8).verdict == "inconclusive"  # ends at 1.8
     assert verdict(2.2, 0.8).verdict == "violated"
-    assert verdict(2.0, 0.0).verdict == "tight"
-    assert verdict(2.0, -0.3).verdict == "holds"  # tight needs a straight line
+    assert verdict(2.0, 0.0).verdict == "within-10"
+    assert verdict(2.0, -0.3).verdict == "holds"  # within-10 needs a straight line
 
 
 def test_decisions_are_frozen_and_travel_between_processes():
     decision = st.decide_mean([0.5, 0.6], 1.0)
     assert pickle.loads(pickle.dumps(decision)) == decision
     with pytest.raises(dataclasses.FrozenInstanceError):
-        decision.verdict = "tight"
+        decision.verdict = "within-10"
 
 
 # --- sequential -----------------------------------------------------------------------------------
@@ -589,7 +594,7 @@ def drawn(law, seed=0):
 def test_clear_cases_end_early():
     draw, asked = drawn(lambda rng, n: 0.3 * rng.gamma(10, 0.1, n))
     decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
-    assert decision.verdict == "tight"
+    assert decision.verdict == "within-10"
     assert asked == [8] * 6
     assert samples.size == 48
     draw, asked = drawn(lambda rng, n: 3.0 * rng.gamma(10, 0.1, n))
@@ -602,7 +607,7 @@ def test_clear_cases_end_early():
 @pytest.mark.parametrize(("ratio", "runs"), [(0.0, 29), (0.5, 56), (0.8, 137)])
 def test_runs_needed_to_hold(ratio, runs):
     decision, samples = st.sequential(lambda n: np.full(n, ratio), 1.0, batch=1, most=400)
-    assert decision.verdict == ("tight" if ratio else "holds")
+    assert decision.verdict == ("within-10" if ratio else "holds")
     assert samples.size == runs
 
 

@@ -19,6 +19,7 @@ from pfbench.verification.identity import identity
 from pfbench.verification.instances import instance
 from pfbench.verification.session import Session, at_seed_of, examine
 from pfbench.verification.subject import Subject
+from pfbench.verification.verdict import Verdict
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 
@@ -50,6 +51,16 @@ class Counting(ThisProcess):
 @pytest.fixture
 def store(tmp_path):
     return Store(tmp_path / "store")
+
+
+def test_a_stored_verdict_of_a_former_name_is_read(store):
+    measured = {"ratio": 0.3, "verdict": "tight"}
+    row = {"verdict": "tight", "reason": "", "measured": measured, "claimed": {}}
+    store.put_row("verdict", "v" * 64, row | {"claim": MEAN, "repetitions": 1, "p_value": None})
+    stored = store.get_row("verdict", "v" * 64) | {"seconds": 1.0, "lost": False}
+    found = Verdict.of(CLAIMS[MEAN], stored)
+    assert (found.verdict, found.measured["verdict"]) == ("within-10", "within-10")
+    assert found.as_json()["verdict"] == "within-10"
 
 
 def test_a_second_verification_makes_nothing_and_says_the_same(store):

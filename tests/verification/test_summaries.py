@@ -15,7 +15,7 @@ def test_the_highest_ratio_has_its_limits():
 
 def test_the_limits_shown_are_those_on_which_the_verdict_rests():
     found = decide_mean([0.5] * 60, 1.0)
-    assert found.verdict == "tight"
+    assert found.verdict == "within-10"
     assert found.measured["upper_limit"] <= 1.0 < found.measured["upper"]
     upper = found.measured["upper_limit"]
     assert f"to {upper:.3g}, each limit at 95 %" in main_numbers(found.measured)

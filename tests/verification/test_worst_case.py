@@ -55,14 +55,14 @@ def test_bounds_hold_and_come_near_and_runs_stay_below(case):
         worst, bound = decision.measured["worst case"], case.check.bound(N)
         assert case.check.share * bound <= worst <= bound * 1.0001
         assert 0.0 < decision.measured["largest run"] <= worst * 1.0001
-        assert decision.verdict == "tight"
+        assert decision.verdict == "within-10"
 
 
 @pytest.mark.usefixtures("solver")
 def test_a_worst_case_is_a_verdict_like_others():
     case = BY_NAME["prox-gd"]
     found = judge(replace(case, check=replace(case.check, quick=2)))
-    assert (found.verdict, found.claim.kind, found.lost) == ("tight", "computed", False)
+    assert (found.verdict, found.claim.kind, found.lost) == ("within-10", "computed", False)
     assert found.measured["N=2: ratio"] == pytest.approx(
         found.measured["N=2: worst case"] / found.claimed["N=2: worst case"]
     )
@@ -179,10 +179,10 @@ def pretended(worst, run=0.0):
     [
         (math.nan, 0.0, "inconclusive"),
         (1.001, 0.0, "violated"),
-        (1.00001, 0.0, "tight"),
-        (0.5, 0.0, "tight"),
+        (1.00001, 0.0, "within-10"),
+        (0.5, 0.0, "within-10"),
         (0.49, 0.0, "holds"),
-        (0.7, 0.7, "tight"),
+        (0.7, 0.7, "within-10"),
         (0.7, 0.71, "violated"),
     ],
 )
@@ -194,7 +194,7 @@ def test_quick_and_full_go_as_far_as_a_case_says():
     for quick, effort, last in ((4, "quick", 4), (4, "full", 8), (3, "quick", 3), (3, "full", 8)):
         check = replace(pretended(0.75, 0.5), quick=quick, most=8)
         found = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
-        assert found.verdict == "tight"
+        assert found.verdict == "within-10"
         assert list(found.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]
 
 

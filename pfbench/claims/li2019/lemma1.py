@@ -56,7 +56,8 @@ _LOSSES = {
 def check(trial: Trial) -> Evidence:
     """Check lemma 1 with lambda_min/4 (loss 7) and /8 (loss 8), c <= 4, on the worst directions.
 
-    That it holds says that a search finds no counterexample; with a c of our own none is tight.
+    That it holds says that a search finds no counterexample; with a c of our own it *holds* at
+    best.
     """
     parts = {}
     for d, ratio, seed in designs(trial):

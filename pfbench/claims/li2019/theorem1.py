@@ -120,7 +120,7 @@ def check_lo(trial: Trial) -> Evidence:
 
     The first counts on faces: there it must cover what is beyond the second, and what is beyond one
     LO in each inner iteration must grow no faster than it, as 1/epsilon. The second counts at a
-    steep vertex. The sum is tight only if both are.
+    steep vertex. The sum is near its bound only if both are.
     """
     rng, d = trial.rng("problems"), trial.pick(64, 512)
     faces = {name: face(rng, d=d) for name, face in _FACES.items()}

@@ -4,7 +4,7 @@ lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on 
 the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
 and on robust regression, which is easy. What a step costs there is the schedule's formula, whatever
 the samples are used for: so an exponent that the cost of a step decides is by schedule, and only
-the turning bowl, where batch and epoch length are free, can make it tight.
+the turning bowl, where batch and epoch length are free, can come near it.
 """
 
 import math
@@ -202,7 +202,7 @@ _FACTORS = (1.0, 2.0, 4.0)
 def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
     """Fit the calls until |G| <= epsilon on slopes and the bowl, and on others with full effort.
 
-    Each exponent is decided over all families: it is tight if one of them binds.
+    Each exponent is decided over all families: it is near its bound if one of them binds.
     """
     parts: dict[str, Decision] = {}
     claimed: dict[str, float] = {}

@@ -34,6 +34,3 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 
 KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
 """The form of a key, which is a part of a file's name."""
-
-VERDICTS = ("holds", "tight", "violated", "failed", "disputed", "inconclusive")
-"""Every verdict: of what failed nothing was measured, the proof of what is disputed is broken."""

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.counts import COUNTED
+from pfbench.base.verdicts import VERDICT_NAMES
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.kinds import VERDICTS
 
 Type = Callable[[Any], bool]
 """Returns whether a value of JSON is of a type."""
@@ -144,7 +144,7 @@ _LISTED: Mapping[str, Type] = {
 }
 
 _VERDICT: Mapping[str, Type] = {
-    "verdict": one_of(VERDICTS),
+    "verdict": one_of(VERDICT_NAMES),
     "reason": text,
     "measured": table,
     "claimed": table,

@@ -301,10 +301,11 @@ def bound(
     runs
         How many runs are made at most on an instance, quick and full; of every run so many.
     own_constant
-        Whether a constant in the bound is no paper's: then nothing makes it tight.
+        Whether a constant in the bound is no paper's: then the verdict is *holds* at
+        best.
     pooled
-        Whether a bound of every run is decided on all instances together: then it is tight where
-        one is, and they are not told apart.
+        Whether a bound of every run is decided on all instances together: then it is near its bound
+        where one is, and they are not told apart.
 
     Raises
     ------

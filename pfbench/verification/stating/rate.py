@@ -139,8 +139,8 @@ def rate(
     decades
         Least decades of a usable fit.
     by_schedule
-        Whether the exponent follows from the schedule whatever the method does: then it is not
-        tight.
+        Whether the exponent follows from the schedule whatever the method does: then the verdict
+        is *holds* at best.
 
     Raises
     ------

@@ -2,12 +2,12 @@
 
 The rules are those of one verification of at most `MOST_TESTS` tests, all parts of all claims
 together. *violated* is said at the family-wise level `means.FAMILY_LEVEL`, split over so many tests
-by Bonferroni. *holds* and *tight* are said at 95 %, each rule under the laws that it names.
+by Bonferroni. *holds*, *within-10* and *attained* are said at 95 %, each rule under the laws that
+it names.
 """
 
 from pfbench.verification.statistics.decisions import (
     Decision,
-    Verdict,
     decide_exact,
     decide_inequality,
     decide_mean,
@@ -39,7 +39,6 @@ __all__ = [
     "EProcess",
     "Exponent",
     "Rows",
-    "Verdict",
     "across",
     "all_of",
     "by_own_constant",

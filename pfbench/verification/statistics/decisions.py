@@ -1,4 +1,4 @@
-"""Decisions: from means, shares, inequalities and draws to *violated*, *holds*, *tight*."""
+"""Decisions: from means, shares, inequalities and draws to *violated*, *holds*, *within-10*."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +11,13 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
+from pfbench.base.verdicts import NEAR, Verdict
 from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING
 
-Verdict = Literal["holds", "tight", "violated", "failed", "inconclusive"]
-
-TIGHT = 0.1
-"""A bound is tight where what was measured is at least this share of it."""
+WITHIN_10, ATTAINED = 0.1, 0.99
+"""A bound is *within-10*, or *attained*, where the lower limit of what was measured is at least
+this share of it."""
 
 DOUBT = 1e-3
 """A p-value below this speaks against a claim: short of `LEVEL` it is inconclusive."""
@@ -30,9 +30,7 @@ class Decision:
     Attributes
     ----------
     verdict
-        ``"holds"``, ``"tight"`` (it holds, and could not be much better), ``"violated"``,
-        ``"failed"`` (the method did, and nothing was measured) or
-        ``"inconclusive"``.
+        A `Verdict`, but for *disputed*.
     reason
         One sentence.
     measured
@@ -42,21 +40,31 @@ class Decision:
     tests
         The number of these tests, where chance enters.
     tight_on
-        Where it is tight: by the name of an instance or term (empty if it has none) the share of
-        the bound that was measured, or the exponent.
+        Where it is within ten of the bound, or attains it: by the name of an instance or term
+        (empty if it has none) the share of the bound that was measured, or the exponent.
     """
 
-    verdict: Verdict
+    verdict: Verdict | Literal["holds", "violated", "failed", "inconclusive"]
     reason: str
     measured: Mapping[str, float]
     p_value: float | None
     tests: int = 1
     tight_on: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verdict", Verdict(self.verdict))
+
     @property
     def corrected_p_value(self) -> float | None:
         """`p_value` times `tests`, at most 1: the p-value of all of them together (Bonferroni)."""
         return None if self.p_value is None else min(1.0, self.tests * self.p_value)
+
+
+def kept(lower: float) -> Verdict:
+    """Return the verdict on a bound that holds, by the lower limit of measured/bound."""
+    if lower >= ATTAINED:
+        return Verdict.ATTAINED
+    return Verdict.WITHIN_10 if lower >= WITHIN_10 else Verdict.HOLDS
 
 
 def rejects(log_e_value: float) -> bool:
@@ -71,7 +79,8 @@ def doubtful(p_value: float) -> bool:
 
 def decide_exact(true: bool, holds: str, violated: str, measured: Mapping[str, float]) -> Decision:
     """Decide a statement in which no chance enters, with a reason for either case."""
-    return Decision("holds" if true else "violated", holds if true else violated, measured, None)
+    verdict = Verdict.HOLDS if true else Verdict.VIOLATED
+    return Decision(verdict, holds if true else violated, measured, None)
 
 
 def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision:
@@ -89,8 +98,8 @@ def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE)
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
     *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
-    mean is at most the bound. *tight*: it holds, and the lower limit is at least `TIGHT` times the
-    bound.
+    mean is at most the bound. *within-10*, *attained*: it holds, and the lower limit is at least
+    `WITHIN_10`, or `ATTAINED`, times the bound.
 
     No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
     is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
@@ -138,7 +147,7 @@ def _decided(ratios: means.Array, most: float) -> Decision:
         rejected="The mean exceeds the bound: the e-process rejects it.",
         doubtful="The e-process speaks against the bound, but not surely.",
         inside="The bound lies inside the limits of the mean.",
-        tight=f"The mean lies between {TIGHT:g} times the bound and the bound.",
+        near="The mean lies between {:g} times the bound and the bound.",
         holds="The upper limit of the mean is at most the bound.",
     )
 
@@ -147,15 +156,17 @@ def _by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     """Decide by an e-value, then by one-sided limits relative to a bound, all among `measured`."""
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
-        return Decision("violated", reasons["rejected"], measured, p_value)
+        return Decision(Verdict.VIOLATED, reasons["rejected"], measured, p_value)
     if doubtful(p_value):
-        return Decision("inconclusive", reasons["doubtful"], measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, reasons["doubtful"], measured, p_value)
     if measured["upper_limit"] > 1:
-        return Decision("inconclusive", reasons["inside"], measured, p_value)
-    if measured["lower_limit"] >= TIGHT:
+        return Decision(Verdict.INCONCLUSIVE, reasons["inside"], measured, p_value)
+    verdict = kept(measured["lower_limit"])
+    if verdict in NEAR:
+        share = ATTAINED if verdict is Verdict.ATTAINED else WITHIN_10
         tight_on = {"": measured["ratio"]}
-        return Decision("tight", reasons["tight"], measured, p_value, tight_on=tight_on)
-    return Decision("holds", reasons["holds"], measured, p_value)
+        return Decision(verdict, reasons["near"].format(share), measured, p_value, 1, tight_on)
+    return Decision(verdict, reasons["holds"], measured, p_value)
 
 
 def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
@@ -196,7 +207,7 @@ def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
         rejected="It happens more often: the e-process rejects the share.",
         doubtful="The e-process speaks against the share, but not surely.",
         inside="The share lies inside its limits.",
-        tight=f"It happens in {TIGHT:g} to 1 times the share.",
+        near="It happens in {:g} to 1 times the share.",
         holds="The upper limit of the share is at most the claimed one.",
     )
 
@@ -204,8 +215,8 @@ def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
 def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Decision:
     """Decide an inequality that is claimed for every run or step.
 
-    *violated*: a ratio exceeds 1 by more than rounding. Else *holds*, and *tight* where the
-    largest ratio is at least `TIGHT`.
+    *violated*: a ratio exceeds 1 by more than rounding. Else *holds*; *within-10* where the
+    largest ratio is at least `WITHIN_10`, *attained* where it is at least `ATTAINED`.
 
     Parameters
     ----------
@@ -229,11 +240,12 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
         broken = int(np.count_nonzero(values > 1 + slack))
         measured["broken"] = float(broken)
         reason = f"The inequality breaks in {broken} of {values.size} checks."
-        return Decision("violated", reason, measured, None)
-    if worst >= TIGHT:
+        return Decision(Verdict.VIOLATED, reason, measured, None)
+    verdict = kept(worst)
+    if verdict in NEAR:
         reason = "It is kept, and nearly reached."
-        return Decision("tight", reason, measured, None, tight_on={"": worst})
-    return Decision("holds", "It is kept in every check.", measured, None)
+        return Decision(verdict, reason, measured, None, tight_on={"": worst})
+    return Decision(verdict, "It is kept in every check.", measured, None)
 
 
 def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
@@ -281,12 +293,12 @@ def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
     }
     if outside:
         reason = f"{outside} of {found.size} draws are none of the {options} options."
-        return Decision("violated", reason, measured, p_value)
+        return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if rejects(log_e_value):
-        return Decision("violated", "The draws are not uniform.", measured, p_value)
+        return Decision(Verdict.VIOLATED, "The draws are not uniform.", measured, p_value)
     if doubtful(p_value):
-        return Decision("inconclusive", "The draws are hardly uniform.", measured, p_value)
-    return Decision("holds", "Nothing speaks against uniform draws.", measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, "The draws are hardly uniform.", measured, p_value)
+    return Decision(Verdict.HOLDS, "Nothing speaks against uniform draws.", measured, p_value)
 
 
 def sequential(
@@ -294,14 +306,14 @@ def sequential(
 ) -> tuple[Decision, means.Array]:
     """Decide a bound of a mean with as few runs as a clear case needs.
 
-    After each batch one looks: *violated* is the e-process's, *holds* and *tight* rest on
-    `sequential_limits`; all of them keep their levels whenever one stops, and the first look that
-    says *holds* or *tight* ends it. Where samples are at most `RANGE` times the bound, *holds* is
-    said of a mean at the bound, or above it, in at most 5 % of all cases. In simulation, of a mean
-    at the bound and up to 400 runs: chi-square with 8 degrees of freedom 0.1 %, exponential 3 %,
-    0 or 10 times the bound 5 %, lognormal with s = 1 5 %; with tails beyond the range, lognormal
-    with s = 2 or Pareto with index 1.5, 29 %. *holds* needs 29 runs at least, 56 of half the bound,
-    137 of 0.8 of it.
+    After each batch one looks: *violated* is the e-process's, *holds* and what is above it rest
+    on `sequential_limits`; all of them keep their levels whenever one stops, and the first look
+    that says *holds* ends it. Where samples are at most `RANGE` times the bound, *holds* is said of
+    a mean at the bound, or above it, in at most 5 % of all cases. In simulation, of a mean at the
+    bound and up to 400 runs: chi-square with 8 degrees of freedom 0.1 %, exponential 3 %, 0 or 10
+    times the bound 5 %, lognormal with s = 1 5 %; with tails beyond the range, lognormal with s = 2
+    or Pareto with index 1.5, 29 %. *holds* needs 29 runs at least, 56 of half the bound, 137 of 0.8
+    of it.
 
     Parameters
     ----------
@@ -340,5 +352,5 @@ def sequential(
         if not (clear or samples.size == most or rejects(means.log_e_values(ratios, 1.0).max())):
             continue
         decision = _decided(ratios, means.RANGE)
-        if decision.verdict != "inconclusive" or samples.size == most:
+        if decision.verdict != Verdict.INCONCLUSIVE or samples.size == most:
             return decision, samples

@@ -23,7 +23,7 @@ LEVEL = FAMILY_LEVEL / MOST_TESTS
 """Level of one test that says *violated*."""
 
 CONFIDENCE = 0.95
-"""Confidence of printed intervals, and of *holds* and *tight*."""
+"""Confidence of printed intervals, and of *holds*."""
 
 GRID: Array = np.array([1, 1 / 2, 1 / 4, 1 / 8, 1 / 16])
 GRID.setflags(write=False)

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import real
+from pfbench.base.verdicts import NEAR, Verdict
 from pfbench.verification.statistics import means, medians
-from pfbench.verification.statistics.decisions import TIGHT, Decision
+from pfbench.verification.statistics.decisions import WITHIN_10, Decision, kept
 from pfbench.verification.statistics.exponents import Exponent
 from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
@@ -25,8 +26,8 @@ def decide_median(
 
     *violated*: the sign test rejects it at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end
     of its interval at 95 % is at most the bound; said of a median above it in at most 2.5 % of all
-    cases at each look, 5 % at all of them. *tight*: it holds, and the lower end is at least `TIGHT`
-    times the bound.
+    cases at each look, 5 % at all of them. *within-10*, *attained*: it holds, and the lower end is
+    at least `WITHIN_10`, or `ATTAINED`, times the bound.
 
     Parameters
     ----------
@@ -58,14 +59,15 @@ def decide_median(
     }
     if p_value <= means.LEVEL:
         reason = "The median exceeds the bound: the sign test rejects it."
-        return Decision("violated", reason, measured, p_value)
+        return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if interval.upper > 1 + ROUNDING:
         reason = "The interval of the median reaches above the bound."
-        return Decision("inconclusive", reason, measured, p_value)
-    if interval.lower >= TIGHT:
-        reason = f"The median lies between {TIGHT:g} times the bound and the bound."
-        return Decision("tight", reason, measured, p_value, tight_on={"": measured["ratio"]})
-    return Decision("holds", "The median is at most the bound.", measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
+    verdict = kept(interval.lower)
+    if verdict in NEAR:
+        reason = f"The median lies between {WITHIN_10:g} times the bound and the bound."
+        return Decision(verdict, reason, measured, p_value, tight_on={"": measured["ratio"]})
+    return Decision(verdict, "The median is at most the bound.", measured, p_value)
 
 
 def _looks(
@@ -81,7 +83,8 @@ def _looks(
     look
         What so many seeds say.
     settled
-        Whether an early look decides: it is tight, or holds and could not be with more seeds.
+        Whether an early look decides: it is near the bound, or holds and could not be near it with
+        more seeds.
     seeds
         Of the look between.
     """
@@ -90,14 +93,14 @@ def _looks(
         if early.p_value is None or settled(early):
             return early
     first = look(seeds)
-    clear = first.verdict in ("holds", "tight") or first.p_value is None
+    clear = Verdict(first.verdict).is_kept or first.p_value is None
     return first if clear or seeds >= MOST_SEEDS else look(MOST_SEEDS)
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is tight, or holds and is far from that."""
-    far = decision.verdict == "holds" and decision.measured["ratio"] < TIGHT
-    return far or decision.verdict == "tight"
+    """Return whether a median is near its bound, or holds and is far from that."""
+    far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
+    return far or decision.verdict in NEAR
 
 
 def decide_exponent(
@@ -111,13 +114,13 @@ def decide_exponent(
     *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, under every
     law; that takes 31 slopes at least that all lie above, or 39 of `MOST_SEEDS`. *holds*: the upper
     end of the median's interval at 95 % is at most claimed + margin; said of a median above it in
-    at most 2.5 % of all cases at each look, 5 % at all of them. *tight*: it holds, and the whole
-    interval lies within the margin of the claimed one. Where nothing is random, the interval is the
-    slope.
+    at most 2.5 % of all cases at each look, 5 % at all of them. *within-10*: it holds, and the
+    whole interval lies within the margin of the claimed one. Where nothing is random, the interval
+    is the slope.
 
     A claim is about large x. Where the counts are curved and the local slope at the largest x
-    is on the other side of claimed + margin, the slope decides nothing; *tight* needs a straight
-    line.
+    is on the other side of claimed + margin, the slope decides nothing; *within-10* needs
+    a straight line.
 
     Parameters
     ----------
@@ -140,9 +143,9 @@ def decide_exponent(
             return decide_exponent(fit(count), claimed, margin)
 
         def settled(decision: Decision) -> bool:
-            far = decision.verdict == "holds" and decision.measured["slope"] < least
+            far = decision.verdict == Verdict.HOLDS and decision.measured["slope"] < least
             within = decision.measured["end_slope"] <= most
-            return within and (far or decision.verdict == "tight")
+            return within and (far or decision.verdict in NEAR)
 
         return _looks(look, settled, seeds)
     measured = {
@@ -157,7 +160,7 @@ def decide_exponent(
             f"Only {exponent.points} values over {exponent.decades:.2g} decades are uncensored, "
             "too few to fit."
         )
-        return Decision("inconclusive", reason, measured, None)
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, None)
     if exponent.deterministic:
         p_value, rejected = None, exponent.slope > most + ROUNDING
     else:
@@ -165,16 +168,16 @@ def decide_exponent(
         rejected = p_value <= means.LEVEL
     if not (rejected or exponent.upper <= most + ROUNDING):
         reason = f"The interval of the median slope reaches above {most:g}."
-        return Decision("inconclusive", reason, measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
     if exponent.curved and (exponent.end_slope > most) != rejected:
         reason = "The counts are curved: their end tells otherwise."
-        return Decision("inconclusive", reason, measured, p_value)
+        return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
     if rejected:
-        return Decision("violated", f"The median slope exceeds {most:g}.", measured, p_value)
+        return Decision(Verdict.VIOLATED, f"The median slope exceeds {most:g}.", measured, p_value)
     if not exponent.curved and _within(exponent, claimed, margin):
         reason = f"The median slope is within {margin:g} of {claimed:g}."
-        return Decision("tight", reason, measured, p_value, tight_on={"": exponent.slope})
-    return Decision("holds", f"The median slope is at most {most:g}.", measured, p_value)
+        return Decision(Verdict.WITHIN_10, reason, measured, p_value, 1, {"": exponent.slope})
+    return Decision(Verdict.HOLDS, f"The median slope is at most {most:g}.", measured, p_value)
 
 
 def _within(exponent: Exponent, claimed: float, margin: float) -> bool:

@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pfbench.base.verdicts import NEAR, Verdict
 from pfbench.verification.statistics.decisions import Decision
-
-_WORST_FIRST = ("violated", "failed", "inconclusive", "holds", "tight")
 
 _CONDITION = "condition "
 
-_NEVER_TIGHT = ("by_schedule", "by_own_constant")
+_NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def by_schedule(part: Decision) -> Decision:
-    """Return the decision on what follows from a schedule whatever the method does: never tight.
+    """Return the decision on what follows from a schedule, whatever the method: *holds* at best.
 
     Where it is why a row says *holds*, `measured` has "by_schedule": true.
     """
@@ -21,7 +20,7 @@ def by_schedule(part: Decision) -> Decision:
 
 
 def by_own_constant(part: Decision) -> Decision:
-    """Return the decision on a bound with a constant that no paper states: never tight.
+    """Return the decision on a bound with a constant that no paper states: *holds* at best.
 
     Where it is why a row says *holds*, `measured` has "by_own_constant": true.
     """
@@ -29,7 +28,7 @@ def by_own_constant(part: Decision) -> Decision:
 
 
 def all_of(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim that says several things: all must hold, all be tight."""
+    """Return the decision on a claim that says several things: that on the worst of them."""
     return _joined(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
@@ -40,7 +39,9 @@ def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> 
     """
     met = {
         f"{_CONDITION}{name}": replace(
-            part, verdict="tight" if part.verdict == "holds" else part.verdict, tight_on={}
+            part,
+            verdict=Verdict.ATTAINED if Verdict(part.verdict).is_kept else part.verdict,
+            tight_on={},
         )
         for name, part in conditions.items()
     }
@@ -48,11 +49,11 @@ def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> 
 
 
 def across(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim tested on several families: tight if it binds on one.
+    """Return the decision on a claim tested on several families: near its bound if it is on one.
 
-    Of those on which it is tight, the one with the largest number is named.
+    Of those on which it is, the one with the largest number is named.
     """
-    bad = [name for name in parts if _rank(parts[name]) < _WORST_FIRST.index("holds")]
+    bad = [name for name, part in parts.items() if not Verdict(part.verdict).is_kept]
     if bad:
         return _joined(parts, min(bad, key=lambda name: _rank(parts[name])))
     best = max(
@@ -63,16 +64,16 @@ def across(parts: Mapping[str, Decision]) -> Decision:
 
 
 def _rank(part: Decision) -> int:
-    return _WORST_FIRST.index(part.verdict)
+    return Verdict(part.verdict).rank
 
 
 def _never_tight(part: Decision, mark: str, why: str) -> Decision:
-    """Return a decision that says *holds* where it would say *tight*, with a mark of why."""
+    """Return a decision that says *holds* where it would say more, with a mark of why."""
     measured = {**part.measured, mark: True}
-    if part.verdict != "tight":
+    if part.verdict not in NEAR:
         return replace(part, measured=measured)
-    reason = f"{part.reason} It makes nothing tight: {why}."
-    return replace(part, verdict="holds", reason=reason, measured=measured, tight_on={})
+    reason = f"{part.reason} It is never counted as near its bound: {why}."
+    return replace(part, verdict=Verdict.HOLDS, reason=reason, measured=measured, tight_on={})
 
 
 def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
@@ -83,12 +84,12 @@ def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
         for name, part in parts.items()
         for key, value in part.measured.items()
     }
-    if decision.verdict != "tight":
+    if decision.verdict not in NEAR:
         own = [part for name, part in parts.items() if not name.startswith(_CONDITION)]
-        marks = [m for m in _NEVER_TIGHT if any(part.measured.get(m) for part in own)]
+        marks = [m for m in _NEVER_NEAR if any(part.measured.get(m) for part in own)]
         measured.update(dict.fromkeys(marks, True))
     tested = [part for part in parts.values() if part.p_value is not None]
-    if decision.verdict == "violated" and decision.p_value is None:
+    if decision.verdict == Verdict.VIOLATED and decision.p_value is None:
         tested = []  # one case beyond rounding: no chance enters that verdict
     return Decision(
         decision.verdict,
@@ -96,12 +97,12 @@ def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
         measured,
         min((part.p_value for part in tested if part.p_value is not None), default=None),
         sum(part.tests for part in tested),
-        _placed(parts) if decision.verdict == "tight" else {},
+        _placed(parts) if decision.verdict in NEAR else {},
     )
 
 
 def _placed(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return where parts are tight, each place after the name of its part."""
+    """Return where parts are near their bounds, each place after the name of its part."""
     return {
         ": ".join(filter(None, (name, place))): number
         for name, part in parts.items()

@@ -8,9 +8,11 @@ import numpy as np
 
 from pfbench.base.arrays import largest
 from pfbench.base.names import check_names
+from pfbench.base.verdicts import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, Verdict, all_of
+from pfbench.verification.statistics import Decision, all_of
+from pfbench.verification.statistics.decisions import kept
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods, runs
 from pfbench.verification.worst_case.estimation import TOLERANCE
@@ -58,23 +60,23 @@ class WorstCase:
         """Decide one N.
 
         *violated*: the worst case exceeds the bound, or a run the worst case. *inconclusive*: there
-        is no worst case. *tight*: it is at least the case's share of the bound.
+        is no worst case. *within-10*, *attained*: it is at least the case's share of the bound.
         """
         worst, bound = self.worst(N), self.bound(N)
         streams = (np.random.default_rng((seed, N, k)) for k in range(INSTANCES))
         run = largest(*(self.run(N, rng) for rng in streams))
         measured = {"worst case": worst, "ratio": worst / bound, "largest run": run}
-        verdict: Verdict
         if math.isnan(worst):
-            verdict, reason = "inconclusive", "The solver finds no worst case."
+            verdict, reason = Verdict.INCONCLUSIVE, "The solver finds no worst case."
         elif worst > bound * (1.0 + TOLERANCE):
-            verdict, reason = "violated", "The worst case exceeds the bound."
+            verdict, reason = Verdict.VIOLATED, "The worst case exceeds the bound."
         elif run > worst * (1.0 + TOLERANCE):
-            verdict, reason = "violated", "A run exceeds the worst case."
+            verdict, reason = Verdict.VIOLATED, "A run exceeds the worst case."
         elif worst >= self.share * bound:
-            verdict, reason = "tight", f"The worst case is at least {self.share:g} of the bound."
+            verdict = max(kept(worst / bound), Verdict.WITHIN_10, key=lambda one: one.rank)
+            reason = f"The worst case is at least {self.share:g} of the bound."
         else:
-            verdict, reason = "holds", "The worst case is at most the bound."
+            verdict, reason = Verdict.HOLDS, "The worst case is at most the bound."
         return Decision(verdict, reason, measured, None)
 
 

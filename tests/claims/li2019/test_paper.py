@@ -7,12 +7,12 @@ from judging import assert_complete, assert_shown, pairs
 from pfbench.claims.li2019 import PAPER, corollary3, lemma1, nonconvex, stat, theorem1
 
 VERDICTS = {
-    "li2019-thm1": "tight",
+    "li2019-thm1": "within-10",
     "li2019-thm1-fo": "holds",
     "li2019-thm1-lo": "holds",
-    "li2019-cor3": "tight",
-    "li2019-stat": "tight",
-    "li2019-thm2": "tight",
+    "li2019-cor3": "within-10",
+    "li2019-stat": "within-10",
+    "li2019-thm2": "within-10",
     "li2019-variance": "holds",
     "li2019-nonconvex": "disputed",
     "li2019-lemma1": "holds",

@@ -26,7 +26,7 @@ def test_the_floor_is_that_of_the_chain():
 @pytest.mark.claims
 def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(judgements):
     found = judgements(LOWER_BOUND)
-    assert found.verdict == "tight"
+    assert found.verdict == "within-10"
     floors = {name: r for name, r in found.measured.items() if name.endswith("0: ratio")}
     assert len(floors) >= 16
     assert max(floors.values()) <= 1.0

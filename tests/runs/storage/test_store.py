@@ -95,9 +95,9 @@ def test_verdicts_and_certificates_lie_beside_the_runs(store):
 
 def test_a_numpy_number_in_a_row_is_a_number(store):
     store.put_row(
-        "verdict", KEY, {"verdict": "tight", "seconds": np.float64(0.5), "n": np.int64(3)}
+        "verdict", KEY, {"verdict": "within-10", "seconds": np.float64(0.5), "n": np.int64(3)}
     )
-    assert store.get_row("verdict", KEY) == {"verdict": "tight", "seconds": 0.5, "n": 3}
+    assert store.get_row("verdict", KEY) == {"verdict": "within-10", "seconds": 0.5, "n": 3}
 
 
 def test_a_row_that_json_cannot_hold_is_refused_before_anything_is_written(store):
@@ -284,7 +284,7 @@ def test_no_flipped_bit_and_no_cut_goes_unnoticed(tmp_path_factory, data):
 def test_a_damaged_verdict_is_set_aside(store, caplog):
     store.put_row("verdict", KEY, VERDICT)
     path = store.path(KEY, "verdict")
-    path.write_text(path.read_text().replace("holds", "tight"))
+    path.write_text(path.read_text().replace("holds", "within-10", "attained"))
     assert store.get_row("verdict", KEY) is None
     assert "wrong content" in caplog.text
     assert (store.folder / "damaged" / "verdicts" / f"{KEY}.json").exists()
@@ -586,7 +586,7 @@ def test_merging_refuses_another_content_by_name_and_keeps_ours(store, other, ch
 def test_merging_refuses_another_environment_and_another_verdict(store, other):
     fill(store, 1)
     other.put(key_of(0), made_run(0), ENVIRONMENT | {"threads": "2"})
-    other.put_row("verdict", key_of("v"), VERDICT | {"verdict": "tight"})
+    other.put_row("verdict", key_of("v"), VERDICT | {"verdict": "within-10"})
     assert upkeep.merge(store, other).refused == [
         ("run", key_of(0), "environment"),
         ("verdict", key_of("v"), "verdict"),

@@ -158,7 +158,7 @@ def square(problem, x):
 
 
 @pytest.mark.parametrize(
-    ("factor", "expected"), [(0.5, "violated"), (2.0, "tight"), (15.0, "holds")]
+    ("factor", "expected"), [(0.5, "violated"), (2.0, "within-10"), (15.0, "holds")]
 )
 def test_a_bound_in_expectation_is_of_the_mean_over_the_iterates(factor, expected):
     check = bound(lambda c, a: factor * by_hand(a.iterations), square, parameters=SMALL)
@@ -172,7 +172,7 @@ def test_a_bound_of_the_last_iterate(over):
     at_end = np.mean([0.9**2, 0.7**2]) ** 3
     check = bound(lambda c, a: 2 * at_end, square, over=over, parameters=SMALL)
     kind, found = verdict(check, Parabolas())
-    assert kind == "tight"
+    assert kind == "within-10"
     assert found.measured["ratio"] == pytest.approx(0.5, abs=0.08)
 
 
@@ -180,7 +180,7 @@ def test_a_bound_of_every_run_counts_t_from_the_first_iterate():
     largest = lambda c, a, t: 0.9 ** (2 * t)  # noqa: E731
     check = bound(largest, square, over="every", parameters=SMALL, runs=(9, 9))
     kind, found = verdict(check, Parabolas())
-    assert (kind, found.repetitions, found.measured["checks"]) == ("tight", 9, 27)
+    assert (kind, found.repetitions, found.measured["checks"]) == ("within-10", 9, 27)
     assert found.measured["ratio"] == pytest.approx(1.0, abs=0.3)
     early = bound(lambda c, a, t: 0.9 ** (2 * t + 2), square, over="every", parameters=SMALL)
     assert verdict(early, Parabolas())[0] == "violated"
@@ -220,7 +220,7 @@ def test_an_output_that_is_declared_uniform_is_drawn_so():
 
     check = bound(lambda c, a: 2 * by_hand(3), square, parameters=SMALL)
     kind, found = verdict(check, Parabolas(), algorithm=Uniform)
-    assert (kind, found.measured["condition output: options"]) == ("tight", 8.0)
+    assert (kind, found.measured["condition output: options"]) == ("within-10", 8.0)
     assert verdict(check, Parabolas(), algorithm=Uniform, subject=SGD)[0] == "violated"
 
 
@@ -262,7 +262,7 @@ def variance(c, a, past):
 def test_a_law_is_the_mean_square_given_the_past(exact):
     check = error_law(variance, mean=lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
     kind, found = verdict(check, Parabolas())
-    assert kind == ("holds" if exact else "tight"), found.reason
+    assert kind == ("holds" if exact else "within-10"), found.reason
     assert found.measured["ratio"] == pytest.approx(1.0)
     assert found.measured["condition mean: relative deviation"] < 1e-12
     kind, found = verdict(check, Parabolas(), subject=Biased)
@@ -274,7 +274,7 @@ def test_a_law_that_is_too_small_or_not_exact_is_violated():
     half = error_law(lambda c, a, past: variance(c, a, past) / 2, parameters=SMALL)
     assert verdict(half, Parabolas())[0] == "violated"
     double = lambda c, a, past: 2 * variance(c, a, past)  # noqa: E731
-    assert verdict(error_law(double, parameters=SMALL), Parabolas())[0] == "tight"
+    assert verdict(error_law(double, parameters=SMALL), Parabolas())[0] == "within-10"
     kind, found = verdict(error_law(double, exact=True, parameters=SMALL), Parabolas())
     assert (kind, found.reason) == ("violated", "A mean square is 0.5 of its law, which is exact.")
 
@@ -339,10 +339,10 @@ def test_fewer_calls_than_another_method():
     long = SMALL | {"iterations": 1000}
     given = {"measure": square, "target": lambda c: 1e-3 * c.delta, "parameters": long}
     kind, found = verdict(separation(Slow, **given), Parabolas())
-    assert kind == "tight"
+    assert kind == "within-10"
     assert found.measured["ratio"] == pytest.approx(0.25, abs=0.1)
     half = separation(Slow, factor=0.5, **given)
-    assert verdict(half, Parabolas())[0] == "tight"
+    assert verdict(half, Parabolas())[0] == "within-10"
     assert verdict(half, Parabolas(), subject=Slow)[0] == "violated"  # it needs as many as itself
     assert verdict(separation(SGD, **given), Parabolas(), subject=Slow)[0] == "violated"
     assert verdict(separation(Slow, **given | {"parameters": SMALL}), Parabolas())[0] == "violated"
@@ -409,7 +409,7 @@ def test_an_exponent_in_a_parameter_of_the_instance():
         "seeds": 3,
     }
     kind, found = verdict(rate(1, **given), wide, algorithm=Full)
-    assert (kind, found.measured["slope"]) == ("tight", pytest.approx(1.0))
+    assert (kind, found.measured["slope"]) == ("within-10", pytest.approx(1.0))
     kind, found = verdict(rate(1, **given, by_schedule=True), wide, algorithm=Full)
     assert kind == "holds"
     short = {**given, "parameters": SMALL | {"epsilon": 0.5}}

@@ -110,7 +110,7 @@ def test_all_looks_keep_their_levels_under_every_law(decide, first):
     earliest = min(first, medians.EARLY_SEEDS)
     for above, weight in chances((earliest, first - earliest, medians.MOST_SEEDS - first)):
         verdict, seeds = verdict_of(decide, above, first)
-        said["holds" if verdict == "tight" else verdict] += weight
+        said["holds" if verdict == "within-10" else verdict] += weight
         assert verdict != "violated" or seeds == medians.MOST_SEEDS
     assert 0.01 < said["holds"] <= 0.05
     # An early look that says holds is of seven within, of which the last says violated never.
@@ -141,8 +141,8 @@ def test_what_might_be_tight_with_more_seeds_gets_them():
     """One of seven far below the others: 20 seeds let it lie outside of the interval."""
     values = np.full(41, 0.5)
     values[3] = 0.01
-    assert looks_at(values) == ("tight", [7, 20])
-    assert looks_at(np.full(41, 0.5)) == ("tight", [7])
+    assert looks_at(values) == ("within-10", [7, 20])
+    assert looks_at(np.full(41, 0.5)) == ("within-10", [7])
     assert looks_at(np.full(41, 0.01)) == ("holds", [7])
 
 
@@ -158,12 +158,12 @@ def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
         asked.append(count)
         return np.exp(u + each[:count, np.newaxis] * bow)
 
-    assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "tight"
+    assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "within-10"
     assert asked == seeds
 
 
 def test_a_value_at_the_bound_speaks_for_it():
-    assert st.decide_median(np.full(20, 3.0), 3.0).verdict == "tight"
+    assert st.decide_median(np.full(20, 3.0), 3.0).verdict == "within-10"
     assert medians.sign_p_value(np.full(41, 0.1 + 0.2), 0.3) == 1
     assert medians.sign_p_value(np.full(41, 0.3 + 1e-8), 0.3) <= st.LEVEL
 
@@ -171,7 +171,7 @@ def test_a_value_at_the_bound_speaks_for_it():
 def test_verdicts_of_medians():
     values = np.concatenate([np.full(15, 0.5), np.full(5, math.inf)])
     decision = st.decide_median(values, 1.0)
-    assert decision.verdict == "tight"
+    assert decision.verdict == "within-10"
     assert (decision.measured["ratio"], decision.measured["upper"]) == (0.5, 0.5)
     assert st.decide_median(values[1:], 1.0).verdict == "inconclusive"
     assert st.decide_median(np.full(6, 0.01), 1.0).verdict == "holds"

@@ -1,0 +1,78 @@
+"""The verdicts on a claim."""
+
+from enum import StrEnum
+from typing import Any, Self
+
+
+class Verdict(StrEnum):
+    """A verdict on a claim; as text the word that JSON and stores have."""
+
+    HOLDS = "holds"
+    WITHIN_10 = "within-10"
+    ATTAINED = "attained"
+    VIOLATED = "violated"
+    FAILED = "failed"
+    DISPUTED = "disputed"
+    INCONCLUSIVE = "inconclusive"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        return cls(_FORMER_NAMES[value]) if value in _FORMER_NAMES else None
+
+    @property
+    def words(self) -> str:
+        """The verdict in words."""
+        return _WORDS[self]
+
+    @property
+    def rank(self) -> int:
+        """The place of the verdict from the worst, 0, to the best."""
+        return _WORST_FIRST.index(self)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the claim was measured false, or the method failed."""
+        return self in (Verdict.VIOLATED, Verdict.FAILED)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the bound was kept: holds, within ten of it, or attained."""
+        return self in (Verdict.HOLDS, *NEAR)
+
+    @property
+    def colour(self) -> str:
+        """The style of the verdict in a terminal."""
+        return _COLOURS[self]
+
+
+NEAR = (Verdict.WITHIN_10, Verdict.ATTAINED)
+"""Verdicts on a bound that could not be much smaller."""
+
+_FORMER_NAMES: dict[Any, str] = {"tight": "within-10"}
+"""Names that older stores and archives have."""
+
+VERDICT_NAMES = (*Verdict, *_FORMER_NAMES)
+"""Every name that is read, former ones included."""
+
+_WORST_FIRST = (
+    *(Verdict.VIOLATED, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.DISPUTED),
+    *(Verdict.HOLDS, *NEAR),
+)
+
+_WORDS = {
+    Verdict.HOLDS: "the bound holds",
+    Verdict.WITHIN_10: "within ten of the bound",
+    Verdict.ATTAINED: "the bound is attained",
+    Verdict.VIOLATED: "the bound is violated",
+    Verdict.FAILED: "the method raised, hung, or lacks what is needed: nothing was measured",
+    Verdict.DISPUTED: "its proof is known to be broken",
+    Verdict.INCONCLUSIVE: "the runs decide neither way",
+}
+
+_COLOURS = {
+    Verdict.HOLDS: "green",
+    **dict.fromkeys(NEAR, "bold green"),
+    **dict.fromkeys((Verdict.VIOLATED, Verdict.FAILED), "bold red"),
+    Verdict.DISPUTED: "magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+}
