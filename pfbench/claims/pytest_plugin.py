@@ -61,7 +61,7 @@ def holds() -> Holds:
 
         found = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
         if not found.verdict.is_kept:
-            pytest.fail(f"{claim} is {found.verdict}: {found.reason}", pytrace=False)
+            pytest.fail(f"{found}: {found.reason}", pytrace=False)
         return found
 
     return look

@@ -313,14 +313,16 @@ def _check(algorithm: str, work: Work) -> None:
 
 def _verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.repeats import WORDS
+    from pfbench.verification.seen import sizes_in_words
     from pfbench.verification.summaries import main_numbers
 
     rows = []
     for row in done.rows:
         verdict = Text(row.verdict, row.verdict.colour)
         numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
-        rows.append((row.claim.name, verdict, numbers, duration(row.seconds)))
-    table = columns(("claim", "verdict", "measured", "time"), rows)
+        tested = sizes_in_words(row.measured)
+        rows.append((row.claim.name, verdict, numbers, tested, duration(row.seconds)))
+    table = columns(("claim", "verdict", "measured", "tested on", "time"), rows)
     reasons = [
         Text(visible(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
         for row in done.rows

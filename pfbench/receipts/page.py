@@ -12,6 +12,7 @@ from pfbench.receipts.markup import document, safe, table
 from pfbench.receipts.runs import Row, by_cell
 from pfbench.reporting.documents.macros import macro_name
 from pfbench.reporting.latex import latex_text
+from pfbench.verification.seen import sizes_in_words
 
 _MOST = 6
 """Lines of a list that has more; the rest is counted."""
@@ -39,6 +40,8 @@ class Summary:
         bounds nothing.
     binding
         The cell where that is.
+    horizon
+        The iterations up to which every bound was tested; 0 if that is not known.
     units
         Whether every claim keeps its units or says why not.
     found, faults
@@ -48,6 +51,7 @@ class Summary:
     verdict: str
     ratio: float | None
     binding: str
+    horizon: int
     units: bool
     found: int
     faults: int
@@ -58,7 +62,8 @@ class Summary:
         ratio = [] if self.ratio is None else [f"{self.ratio:.2f} of it"]
         units = "units ✓" if self.units else "units ✗"
         said = {"holds": "bound holds" if ratio else "holds"}.get(self.verdict, self.verdict)
-        return [said, *ratio, units, f"{self.found}/{self.faults} faults"]
+        tested = [f"T <= {self.horizon}"] if ratio and self.horizon else []
+        return [said, *ratio, *tested, units, f"{self.found}/{self.faults} faults"]
 
     @property
     def colour(self) -> str:
@@ -82,6 +87,14 @@ def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
         verdict=next((one for one in order if one in verdicts), "holds"),
         ratio=reached.get(binding),
         binding=binding,
+        horizon=min(
+            (
+                int(one["measured"].get("largest T") or 0)
+                for one in about["verdicts"]
+                if one["kind"] == "bound"
+            ),
+            default=0,
+        ),
         units=all(one["homogeneous"] is not False or one["normalised"] for one in about["claims"]),
         found=sum(found),
         faults=len(found),
@@ -118,7 +131,9 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
     claims, verdicts = about["claims"], about["verdicts"]
     pairs = list(zip(claims, verdicts, strict=True))
     yield Part(
-        "claims", ("claim", "says", "verdict", "measured", "units"), list(map(_claim, pairs))
+        "claims",
+        ("claim", "says", "verdict", "measured", "tested on", "units"),
+        list(map(_claim, pairs)),
     )
     errata = [
         tuple(str(one[name]) for name in ("erratum", "as_printed", "corrected", "ruling"))
@@ -167,7 +182,8 @@ def _claim(pair: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]
     text = _number(ratio) if ratio is not None else verdict["reason"].rstrip(".")
     if None not in limits:
         text += f" [{_number(limits[0])}, {_number(limits[1])}]"
-    return claim["name"], claim["statement"], verdict["verdict"], text, units(claim)
+    tested = sizes_in_words(measured)
+    return claim["name"], claim["statement"], verdict["verdict"], text, tested, units(claim)
 
 
 def units(claim: Mapping[str, Any]) -> str:

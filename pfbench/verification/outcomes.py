@@ -38,7 +38,7 @@ class Verification:
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""
         rows = [
-            (row.claim.name, row.verdict, row.reason, main_numbers(row.measured), row.repetitions)
+            (row.claim.name, row.line, row.reason, main_numbers(row.measured), row.repetitions)
             for row in self.rows
         ]
         names = ("claim", "verdict", "why", "measured", "runs")

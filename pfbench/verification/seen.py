@@ -1,10 +1,14 @@
-"""How large the problems and runs were on which a verdict rests: what was not looked at is said."""
+"""The sizes of the problems and runs on which a verdict rests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from math import prod
 from typing import Any
 
 from pfbench.base.protocols import Problem
+
+HORIZONS = "horizons"
+"""The horizons that were tried, among what a verdict measured."""
 
 
 @dataclass
@@ -39,10 +43,19 @@ class Seen:
         told = {f"largest {one.name}": float(getattr(self, one.name)) for one in fields(self)}
         return {name: number for name, number in told.items() if number > 0.0} if self.T else {}
 
-    @property
-    def words(self) -> str:
-        """The sizes in a sentence; empty without a run."""
-        if not self.T:
-            return ""
-        n, d, T = (f"{number:,}".replace(",", " ") for number in (self.n, self.d, self.T))
-        return f"Seen on n <= {n}, d <= {d}, T <= {T}."
+
+def sizes_in_words(measured: Mapping[str, Any], horizons: bool = False) -> str:
+    """Return the sizes that a verdict measured, as "T <= 3 200, n <= 64, d <= 3".
+
+    With `horizons` every horizon that was tried is listed, where several were.
+    """
+    sizes = {name: measured.get(f"largest {name}") for name in ("T", "n", "d")}
+    parts = [f"{name} <= {_grouped(size)}" for name, size in sizes.items() if size]
+    several = measured.get(HORIZONS) if horizons else None
+    if several and parts:
+        parts[0] = f"T = {', '.join(map(_grouped, several))}"
+    return ("; " if several else ", ").join(parts)
+
+
+def _grouped(number: float) -> str:
+    return f"{int(number):,}".replace(",", " ")

@@ -4,13 +4,15 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+_ROUNDING = 1e-6
+
 
 def main_numbers(measured: Mapping[str, Any]) -> str:
     """Return what matters most of what was measured: exponents and the highest ratio, with limits.
 
     Conditions of a claim are left out.
     """
-    parts, ratios = [], dict[str, float]()
+    parts, ratios = [], _ratios(measured)
     for name, value in measured.items():
         if "condition " in name:
             continue
@@ -20,11 +22,28 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
             low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
             label = prefix.replace("exponent in ", "") or "exponent"
             parts.append(f"{label} {with_interval(value, low, high)}")
-        elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
-            ratios[prefix] = value
     if ratios:
         parts.append(_highest(ratios, measured))
     return "; ".join(parts)
+
+
+def in_short(measured: Mapping[str, Any]) -> str:
+    """Return the highest ratio as a share of its bound, or the exponents."""
+    ratios = _ratios(measured)
+    if not ratios:
+        return main_numbers(measured)
+    highest = max(ratios.values())
+    return f"{highest:.3g} {'of' if highest <= 1.0 + _ROUNDING else 'times'} the bound"
+
+
+def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Return the ratios of measured to bound by what they are of, but for conditions."""
+    return {
+        name.rpartition(": ")[0]: value
+        for name, value in measured.items()
+        if name.rpartition(": ")[2] == "ratio" and "condition " not in name
+        if isinstance(value, float) and math.isfinite(value)
+    }
 
 
 def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
@@ -37,8 +56,10 @@ def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
     told = f"measured/bound {most}{ratios[prefix]:.3g}"
     for end, words in (("_limit", "{} to {}, each limit at 95 %"), ("", "95 % within {} to {}")):
         ends = [measured.get(f"{at}{side}{end}") for side in ("lower", "upper")]
-        if None not in ends:
+        if None not in ends and math.inf not in ends:
             return f"{told}, {words.format(*(f'{one:.3g}' for one in ends))}"
+        if ends[0] is not None:  # an infinite limit is null in a store
+            return f"{told}, at least {ends[0]:.3g} at 95 %"
     return told
 
 

@@ -12,6 +12,7 @@ from pfbench.verification.outcomes import Finding, Verification
 from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.scaled_schedules import Homogeneity
 from pfbench.verification.scales import CRITERIA
+from pfbench.verification.seen import sizes_in_words
 from pfbench.verification.summaries import in_words, main_numbers, with_interval
 from pfbench.verification.verdict import Verdict
 
@@ -36,8 +37,12 @@ def verdict_table(
     for title in dict.fromkeys([*titles.values(), "Others"]):
         rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
-            lines += [f"## {title}", "", "| claim | verdict | says | measured | runs | s |"]
-            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, rows), ""]
+            lines += [
+                f"## {title}",
+                "",
+                "| claim | verdict | says | measured | tested on | runs | s |",
+            ]
+            lines += [f"|{' --- |' * 7}", *map(_line, rows), ""]
     exponents = [line for row in done.rows for line in _exponents(row)]
     if exponents:
         gap, mapping_sq = map(_safe, CRITERIA[:2])
@@ -92,7 +97,8 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
 def _line(row: Verdict) -> str:
     return (
         f"| {row.claim.name} | {row.verdict} | {_safe(row.claim.statement)} | "
-        f"{_safe(main_numbers(row.measured))} | {row.repetitions} | {row.seconds:.2g} |"
+        f"{_safe(main_numbers(row.measured))} | {sizes_in_words(row.measured, horizons=True)} | "
+        f"{row.repetitions} | {row.seconds:.2g} |"
     )
 
 

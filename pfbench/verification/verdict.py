@@ -13,8 +13,10 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.repeats import UNREPEATABLE, WORDS
 from pfbench.verification.scales import CRITERIA, Complexity
+from pfbench.verification.seen import sizes_in_words
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Lacks, Raised, Untestable
+from pfbench.verification.summaries import in_short
 from pfbench.verification.trial import Trial
 
 
@@ -71,11 +73,29 @@ class Verdict:
         raised = self.verdict is VerdictName.FAILED and not self.lost
         return raised or VerdictName.VIOLATED in (self.verdict, self.measured.get("verdict"))
 
+    @property
+    def tested(self) -> dict[str, int]:
+        """The largest T, n and d of its runs; empty where none was counted."""
+        sizes = {name: self.measured.get(f"largest {name}") for name in ("T", "n", "d")}
+        return {name: int(size) for name, size in sizes.items() if size}
+
+    @property
+    def line(self) -> str:
+        """The verdict with what it rests on, in a line."""
+        runs = f"{self.repetitions} run{'' if self.repetitions == 1 else 's'}"
+        numbers = in_short(self.measured) or ("" if self.lost else runs)
+        parts = (self.verdict.value, numbers, sizes_in_words(self.measured))
+        return " · ".join(filter(None, parts))
+
+    def __str__(self) -> str:
+        return f"{self.claim.name}: {self.line}"
+
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as ``pfbench verify --json`` writes it; what is not finite is None."""
         told = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
         own = [one.name for one in fields(self) if one.name not in ("claim", "lost")]
-        return {**told, **{name: plain(getattr(self, name)) for name in own}}
+        numbers = {name: plain(getattr(self, name)) for name in own}
+        return {**told, **numbers, "tested": self.tested}
 
     def _repr_html_(self) -> str:
         """Return the verdict as Jupyter shows it."""
@@ -83,7 +103,7 @@ class Verdict:
             "claim": self.claim.name,
             "source": self.claim.source,
             "says": self.claim.statement,
-            "verdict": self.verdict,
+            "verdict": self.line,
             "why": self.reason,
         }
         return html_fields(told) + html_fields(self.measured, "measured")
@@ -103,11 +123,9 @@ FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
 
 
 def judged(trial: Trial) -> Verdict:
-    """Put the trial's claim to the test; say how large the runs were on which it rests."""
-    found, seen = _judged(trial), trial.seen
-    holds = found.verdict.is_kept and seen.words
-    reason = f"{found.reason} {seen.words}" if holds else found.reason
-    return replace(found, reason=reason, measured={**found.measured, **seen.measured})
+    """Put the trial's claim to the test; add how large the runs were on which it rests."""
+    found = _judged(trial)
+    return replace(found, measured={**found.measured, **trial.seen.measured})
 
 
 def _judged(trial: Trial) -> Verdict:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from pfbench.verification.seen import sizes_in_words
 from pfbench.verification.statistics import decide_mean
-from pfbench.verification.summaries import decided_by, main_numbers, room
+from pfbench.verification.summaries import decided_by, in_short, main_numbers, room
 
 MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard: upper": 6.3}
 
@@ -11,6 +12,17 @@ MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard
 def test_the_highest_ratio_has_its_limits():
     assert main_numbers(MEASURED) == "measured/bound at most 0.793, 95 % within 0.64 to 6.3"
     assert main_numbers({"ratio": 1.0, "condition a: ratio": 3.0}) == "measured/bound 1"
+
+
+def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
+    assert in_short(MEASURED) == "0.793 of the bound"
+    assert in_short({"ratio": 1.0 + 1e-12}) == "1 of the bound"
+    assert in_short({"a: ratio": 2.5, "ratio": 0.1, "slope": 1.0}) == "2.5 times the bound"
+    assert in_short({"slope": 1.0, "lower": 0.9, "upper": 1.1}) == "exponent 1 [0.9, 1.1]"
+    sizes = {"largest T": 3200.0, "largest n": 64.0, "largest d": 3.0, "horizons": [50, 3200]}
+    assert sizes_in_words(sizes) == "T <= 3 200, n <= 64, d <= 3"
+    assert sizes_in_words(sizes, horizons=True) == "T = 50, 3 200; n <= 64; d <= 3"
+    assert sizes_in_words({"ratio": 1.0}) == ""
 
 
 def test_the_limits_shown_are_those_on_which_the_verdict_rests():

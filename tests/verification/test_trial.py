@@ -210,7 +210,10 @@ def test_a_verdict_says_how_large_its_runs_were():
     found = judge(CLAIMS["methods-count-svrg"])
     sizes = {name: found.measured[f"largest {name}"] for name in ("n", "d", "T", "components")}
     assert sizes == {"n": 7, "d": 3, "T": 10, "components": 7}
-    assert found.reason.endswith("Seen on n <= 7, d <= 3, T <= 10.")
+    assert found.tested == found.as_json()["tested"] == {"T": 10, "n": 7, "d": 3}
+    assert str(found) == f"methods-count-svrg: {found.line}"
+    assert found.line.startswith("holds · ")
+    assert found.line.endswith(" · T <= 10, n <= 7, d <= 3")
 
 
 @pytest.mark.parametrize("table", [False, True])

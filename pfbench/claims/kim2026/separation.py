@@ -63,7 +63,9 @@ def separates(trial: Trial) -> Evidence:
             least = min(least, float(norms_along(trial, problem, slow).min()) / target)
             runs += 1
         said = f"In {most} steps of gradient descent the least norm is {least:.3g} of the target."
-        parts[f"descent, d = {d}"] = decide_exact(least > 1.0, said, said, {"ratio": least})
+        parts[f"descent, d = {d}"] = decide_exact(
+            least > 1.0, said, said, {"least over target": least}
+        )
     return Evidence(all_of(parts), {"ratio": 1.0}, runs + len(parts) // 2)
 
 

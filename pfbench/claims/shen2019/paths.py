@@ -84,7 +84,7 @@ def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:
     for ratio in ratios:
         process.add(ratio)
     p_value = process.p_value
-    measured = {"ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
+    measured = {"sampled ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
     if process.rejected:
         return Decision("violated", f"The e-process rejects {what}.", measured, p_value)
     if doubtful(p_value):

@@ -54,7 +54,7 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
         samples.extend(ratios)
         for ratio in ratios:
             process.add(ratio)
-    measured = {"ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
+    measured = {"sampled ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
     if process.rejected:
         law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
     else:

@@ -234,7 +234,7 @@ def _squares(pairs: Sequence[tuple[float, float]], least: float, parts: int) -> 
     ratios = [square / max(right, least) for square, right in pairs]
     for ratio in ratios:
         process.add(ratio)
-    measured = {"ratio": float(np.mean(ratios))}
+    measured = {"sampled ratio": float(np.mean(ratios))}
     if process.rejected:
         wrong = "The mean square of an estimate is too large."
         return Decision("violated", wrong, measured, process.p_value)

@@ -166,9 +166,11 @@ def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Inte
         min over k of R - ((1 - level) prod_{i <= k} (R - x_i))^(1/k),
 
     is below the mean with probability at most 1 - level (Ville's inequality). Samples above R are
-    taken for R: a law that has much of its mean there is covered less often.
+    taken for R: a law that has much of its mean there is covered less often. Where the mean of the
+    samples is above the limit, R is no range of them, and the limit is infinite.
 
-    Lower: the least m that `EProcess` does not reject at that level, whatever the law.
+    Lower: the least m that `EProcess` does not reject at that level, whatever the law, or the mean
+    of the samples if that is less.
 
     Parameters
     ----------
@@ -191,7 +193,8 @@ def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Inte
     low = _LEAST * high
     if low == 0.0 or beyond(low) <= 0.0:
         return Interval(0.0, upper)
-    return Interval(float(scipy.optimize.brentq(beyond, low, high, xtol=_LEAST * high)), upper)
+    lower = float(scipy.optimize.brentq(beyond, low, high, xtol=_LEAST * high))
+    return Interval(min(lower, float(ratios.mean())), upper)
 
 
 def upper_limit(ratios: Array, level: float, most: float = RANGE) -> float:
@@ -199,7 +202,8 @@ def upper_limit(ratios: Array, level: float, most: float = RANGE) -> float:
     with np.errstate(divide="ignore"):
         logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
     k = np.arange(1, ratios.size + 1)
-    return float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+    limit = float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+    return limit if ratios.mean() <= limit else math.inf
 
 
 _LEAST = 1e-10
