@@ -10,6 +10,11 @@ from pfbench.base.protocols import Problem
 HORIZONS = "horizons"
 """The horizons that were tried, among what a verdict measured."""
 
+_SIZES = ("n", "d", "T", "components")
+
+_STEP, _ENTRY = 1e-4, 2e-9
+"""Seconds of a step, and of an entry of a gradient, on a usual core."""
+
 
 @dataclass
 class Seen:
@@ -23,25 +28,41 @@ class Seen:
         Iterations.
     components
         Distinct components that were asked in one run, where they are told apart.
+    work
+        The seconds that all runs together take by a count of their steps and calls.
+    horizons
+        The horizons that were tried, if several were.
     """
 
     n: int = 0
     d: int = 0
     T: int = 0
     components: int = 0
+    work: float = 0.0
+    horizons: tuple[int, ...] = ()
 
     def add(self, problem: Problem, iterations: int, witness: Any) -> None:
         """Add a run, which a witness has watched."""
         d = prod(getattr(problem.start(), "shape", ()))
         found = (int(problem.n), int(d), iterations, witness.components)
-        for one, number in zip(fields(self), found, strict=True):
-            setattr(self, one.name, max(getattr(self, one.name), number))
+        for name, number in zip(_SIZES, found, strict=True):
+            setattr(self, name, max(getattr(self, name), number))
+        measured = iterations * (_STEP + 2.0 * _ENTRY * int(problem.n) * d)
+        self.work += measured + _ENTRY * d * sum(witness.spent)
+
+    def reset(self, to: "Seen") -> None:
+        """Forget what was seen after a copy was taken."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(to, one.name))
 
     @property
-    def measured(self) -> dict[str, float]:
+    def measured(self) -> dict[str, Any]:
         """The sizes by name, as a verdict has them; empty without a run."""
-        told = {f"largest {one.name}": float(getattr(self, one.name)) for one in fields(self)}
-        return {name: number for name, number in told.items() if number > 0.0} if self.T else {}
+        if not self.T:
+            return {}
+        sizes = {f"largest {name}": float(getattr(self, name)) for name in _SIZES}
+        several = {HORIZONS: list(self.horizons)} if self.horizons else {}
+        return {name: number for name, number in sizes.items() if number > 0.0} | several
 
 
 def sizes_in_words(measured: Mapping[str, Any], horizons: bool = False) -> str:

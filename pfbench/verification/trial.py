@@ -66,6 +66,8 @@ class Trial:
         Draws where a claim looks that has no fixed place: sizes and start; 0 the usual ones.
     seen
         How large its runs were so far.
+    stretch
+        Multiple of the horizon that a claim states; see `stating.horizons`.
     """
 
     claim: Claim
@@ -74,6 +76,7 @@ class Trial:
     seed: int = 0
     at_seed: int = 0
     seen: Seen = field(default_factory=Seen, compare=False, repr=False)
+    stretch: int = 1
 
     @property
     def place(self) -> str:

@@ -13,6 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.stating.horizons import along_horizons
 from pfbench.verification.stating.quantity import Quantity, at_points, is_count
 from pfbench.verification.stating.setting import (
     Case,
@@ -54,6 +55,9 @@ _EACH = ("every", "step", "least")
 RUNS = (80, 320)
 """How many runs are made at most on an instance, quick and full, where a bound does not say."""
 
+_ROUNDING = 1e-9
+"""Share of what is measured at the start below which a number on a longer run is rounding."""
+
 _BATCH = 10
 """Runs between two looks at a mean."""
 
@@ -80,7 +84,14 @@ class Bound:
     pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Put it to the test on every instance."""
+        """Put it to the test on every instance, at the stated horizon and at longer ones.
+
+        Of a step nothing is known of rounding, which longer runs meet as they converge.
+        """
+        settings = () if self.over == "step" else self.settings.values()
+        return along_horizons(trial, settings, self._at_one_horizon)
+
+    def _at_one_horizon(self, trial: Trial) -> Evidence:
         in_every_run = self.over in _EACH
         parts, runs = self._in_every_run(trial) if in_every_run else self._in_expectation(trial)
         decision = across({name: _all(by_label) for name, by_label in parts.items()})
@@ -88,7 +99,7 @@ class Bound:
             decision = by_schedule(decision)
         if self.own_constant:
             decision = by_own_constant(decision)
-        conditions = self._conditions(trial)
+        conditions = self._conditions(trial) if trial.stretch == 1 else {}
         if conditions:
             decision = given({"": decision}, conditions)
         return Evidence(decision, {"ratio": 1.0}, runs)
@@ -111,15 +122,24 @@ class Bound:
             if not (is_count(self.of) or self.over == "step"):
                 at_points(problem, self.of)(problem.start())
 
-    def _bound(self, most: Most, case: Case, t: int) -> float:
-        """Return a bound for a case, at t if it is one for every t."""
+    def _bound(self, most: Most, case: Case, t: int, least: float = 0.0) -> float:
+        """Return a bound for a case, at t if it is one for every t; `least` if it is below."""
         told = (case.constants, case.parameters, *((t,) if self.over in _EACH else ()))
-        value = float(most(*told))
+        value = max(float(most(*told)), least)
         if not 0.0 < value < math.inf:
             raise InputError(
                 f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
             )
         return value
+
+    def _least(self, trial: Trial, case: Case) -> float:
+        """Return the value below which a measured number is rounding; 0 at the stated horizon.
+
+        A bound that falls by a factor each step is below it soon on longer runs.
+        """
+        if trial.stretch == 1 or is_count(self.of):
+            return 0.0
+        return _ROUNDING * abs(at_points(case.problem, self.of)(case.problem.start()))
 
     def largest(self, trial: Trial, case: Case, seed: int) -> float:
         """Return what is measured of one run over its bound, the largest of all bounds and t."""
@@ -148,9 +168,10 @@ class Bound:
                 for data, seed in drawn_seeds(trial, one, trial.pick(*self.runs)):
                     runs += 1
                     case = setting.on(trial, one.of_seed(data))
+                    least = self._least(trial, case)
                     for t, measured in self._measured(trial, case, seed):
                         for of, most in self.bounds.items():
-                            ratio = measured / self._bound(most, case, t)
+                            ratio = measured / self._bound(most, case, t, least)
                             ratios.setdefault(_joined(of, label), []).append(ratio)
         decided = {
             name: {label: decide_inequality(some) for label, some in ratios.items()}
@@ -185,7 +206,7 @@ class Bound:
                 case = setting.on(trial, problem)
                 for of, most in self.bounds.items():
                     where = _joined(of, label)
-                    bound = self._bound(most, case, 0)
+                    bound = self._bound(most, case, 0, self._least(trial, case))
                     purpose = _joined(name, where)
                     found[name][where], count = self._mean(trial, purpose, case, bound)
                     runs += count

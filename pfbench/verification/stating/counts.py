@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.names import check_names
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.stating.horizons import along_horizons
 from pfbench.verification.stating.setting import (
     Case,
     Given,
@@ -40,7 +41,14 @@ class ExactCounts:
     expected: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compare the counts of runs on every instance, with every setting."""
+        """Compare the counts of runs on every instance, with every setting and on longer runs.
+
+        Means over all draws are for few steps.
+        """
+        settings = () if self.expected else self.settings.values()
+        return along_horizons(trial, settings, self._at_one_horizon)
+
+    def _at_one_horizon(self, trial: Trial) -> Evidence:
         parts: dict[str, Decision] = {}
         claimed: dict[str, float] = {}
         for name, problem in problems(trial):

@@ -1,8 +1,9 @@
 """With what a claim's method runs on its instances: parameters, or its theorem's schedule."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -22,11 +23,19 @@ from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.repeats import check_repeats
 from pfbench.verification.subject import Untestable, make
 from pfbench.verification.trial import Trial
+from pfbench.verification.units import is_real
 
 Outcome = TypeVar("Outcome")
 
 Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 """Parameters of a method, or a function of the constants of a problem that returns them."""
+
+
+FACTOR = 4
+"""Factor between two horizons that are tried."""
+
+_HORIZONS = ("T", "iterations")
+"""Names of an argument that is the number of steps."""
 
 
 class Named(SimpleNamespace):
@@ -93,6 +102,24 @@ class Setting:
     full: Mapping[str, Any] = field(default_factory=dict)
     constants: Callable[[Any], Any] | None = None
 
+    def horizon(self, effort: str) -> tuple[str, int] | None:
+        """Return the name and the value of the parameter that can set any horizon; None if none.
+
+        That is an argument `T` or `iterations` of a function, or `iterations` where there is no
+        other number: any other might have been chosen for it.
+        """
+        full = self.full if effort == "full" else {}
+        if callable(self.parameters):
+            known = inspect.signature(self.parameters).parameters
+            stated = {name: one.default for name, one in known.items()}
+            if "iterations" in full:
+                return None
+        else:
+            stated = {**self.parameters, **full}
+            if any(is_real(v) or type(v) is int for k, v in stated.items() if k != "iterations"):
+                return None
+        return next(((k, stated[k]) for k in _HORIZONS if type(stated.get(k)) is int), None)
+
     def on(self, trial: Trial, problem: Any, **more: Any) -> Case:
         """Return the method made for a problem; `more` are further parameters.
 
@@ -103,8 +130,13 @@ class Setting:
         """
         stated = problem.constants(problem.start())
         constants = stated if self.constants is None else self.constants(problem)
-        given = dict(self.parameters(constants) if callable(self.parameters) else self.parameters)
-        given |= {**trial.pick({}, dict(self.full)), **more}
+        horizon = self.horizon(trial.effort) if trial.stretch > 1 else None
+        longer = {} if horizon is None else {horizon[0]: trial.stretch * horizon[1]}
+        if callable(self.parameters):
+            given = {**self.parameters(constants, **longer), **trial.pick({}, dict(self.full))}
+        else:
+            given = {**self.parameters, **trial.pick({}, dict(self.full)), **longer}
+        given |= more
         epsilon = given.pop("epsilon", None)
         if epsilon is None or not has_schedule(trial.own):
             algorithm = trial.make(**given)
@@ -181,7 +213,7 @@ def titles(claim: Claim) -> list[str]:
 
 
 def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
-    """Yield the instances of a claim with what they are called.
+    """Yield the instances of a claim, each made for the trial's horizon, with what they are called.
 
     Raises
     ------
@@ -190,7 +222,26 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     """
     if not trial.claim.instances:
         raise Untestable("the claim names no instance")
-    yield from zip(titles(trial.claim), trial.claim.instances, strict=True)
+    for title, one in zip(titles(trial.claim), trial.claim.instances, strict=True):
+        yield title, _lengthened(one, trial.stretch)
+
+
+def _lengthened(one: Instance, stretch: int) -> Instance:
+    """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
+
+    The accuracy is that of the horizon before, which a right method has reached by then.
+    """
+    if stretch == 1:
+        return one
+    known = inspect.signature(one.build).parameters
+    changed: dict[str, Any] = {}
+    for name in one.takes:
+        default = known[name].default
+        if name in _HORIZONS and type(default) is int:
+            changed[name] = stretch * default
+        elif name == "epsilon" and is_real(default):
+            changed[name] = default / math.sqrt(stretch / FACTOR)
+    return replace(one, parameters={**one.parameters, **changed}) if changed else one
 
 
 def chance(trial: Trial, one: Instance) -> bool:

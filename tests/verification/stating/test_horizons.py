@@ -1,0 +1,204 @@
+"""Horizons grow: at T, 4T, 16T, ..., as far as the work allows, and what was tried is said."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pytest
+
+import pfbench as pf
+from pfbench.base.verdicts import Verdict
+from pfbench.claims import Claim, bound, counts
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.session import judge
+from pfbench.verification.stating import horizons
+from pfbench.verification.stating.setting import Setting
+from pfbench.verification.statistics import Decision
+from pfbench.verification.trial import Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(pf.Algorithm):
+    """Gradient descent, which may turn round."""
+
+    name, deterministic = "descent", True
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+    step: float = 1.0
+    turn: float = float("inf")
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - self.step * g if t <= self.turn else x + self.step * g
+            yield pf.State(x, at, g)
+
+
+def slope(epsilon=0.1):
+    """Return a long slope."""
+    return Slope(n=2, g=2 * epsilon, gap=1.0)
+
+
+def steps(constants, T=50, turn=float("inf")):
+    return {"iterations": T, "step": 1 / constants.L_f, "turn": turn}
+
+
+def most(c, a):
+    return 2 * c.L_f * c.delta / a.iterations
+
+
+def claim(check, *, instances=(slope,), name="descent-mean"):
+    return Claim(
+        name=name, statement="", source="", algorithm=Descent, instances=instances, check=check
+    )
+
+
+def mean(**given):
+    return claim(bound(most, "gradient_mapping_sq", parameters=partial(steps, **given)))
+
+
+def test_a_method_that_turns_round_late_is_violated():
+    found = judge(mean(turn=224))
+    assert found.verdict == "violated"
+    assert found.reason.startswith("T = 3200: The inequality breaks")
+    assert found.line == "violated · 4 times the bound · T <= 3 200, n <= 2, d <= 2"
+
+
+@pytest.mark.parametrize(("effort", "last"), [("quick", 3200), ("full", 204_800)])
+def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked(effort, last):
+    found = judge(mean(), effort=effort)
+    assert found.verdict == "within-10"
+    assert found.measured["horizons"][-1] == found.tested["T"] == last
+    assert found.measured["horizons"][:4] == [50, 200, 800, 3200]
+    again = judge(mean(), effort=effort)
+    assert (again.measured, again.reason) == (found.measured, found.reason)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "horizon"),
+    [
+        (steps, ("T", 50)),
+        (lambda c, iterations=7: {"iterations": iterations}, ("iterations", 7)),
+        (lambda c: {"iterations": 50, "step": 0.1}, None),
+        ({"iterations": 40, "step": "open-loop", "restart": True}, ("iterations", 40)),
+        ({"iterations": 40, "step": 0.1}, None),  # which may have been chosen for 40 steps
+        ({"iterations": 40, "batch": 3}, None),
+        ({"epsilon": 0.1}, None),
+        ({}, None),
+    ],
+)
+def test_a_horizon_grows_only_where_the_author_says_what_else_changes(parameters, horizon):
+    assert Setting(parameters=parameters).horizon("quick") == horizon
+
+
+def test_what_a_full_verification_replaces_is_where_it_begins():
+    of_mapping = Setting(parameters={"iterations": 40}, full={"iterations": 90})
+    assert of_mapping.horizon("full") == ("iterations", 90)
+    assert Setting(parameters=steps, full={"iterations": 90}).horizon("full") is None
+
+
+def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
+    """A linear rate at 3 200 steps is 2^-3200, and what is measured is rounding."""
+    linear = bound(
+        lambda c, a, t: c.delta * 4.0 * 0.9**t, "objective", over="every", parameters=steps
+    )
+    flat = "quadratic[source=synthetic,set=none]"
+    found = judge(claim(linear, instances=(flat,)))
+    if found.verdict.is_kept:  # the least value may be above what the bound allows
+        assert found.tested["T"] == 3200
+    halving = bound(lambda c, a: 2.0**-a.iterations, lambda p, x: 1e-12, parameters=steps)
+    assert judge(claim(halving)).verdict == "violated"  # at the stated horizon it is the author's
+
+    def fifth(problem, x):
+        return 1.0 if (x == problem.start()).all() else 1e-17
+
+    tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, over="last", parameters=steps)
+    found = judge(claim(tiny))
+    assert found.verdict.is_kept, found.reason
+    assert found.tested["T"] == 3200
+
+
+def test_counts_grow_too():
+    right = claim(counts(lambda c, a: {"sfo": 2 * a.iterations}, parameters=steps))
+    assert judge(right).tested["T"] == 3200
+    few = claim(counts(lambda c, a: {"sfo": 2 * min(a.iterations, 300)}, parameters=steps))
+    found = judge(few)
+    assert found.verdict == "violated"
+    assert found.reason.startswith("T = 800: ")
+
+
+# --- by a check that is made up -------------------------------------------------------------------
+
+
+def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick"):
+    """Return the evidence, and the multiples of the horizon that were tried."""
+    said, tried = iter(verdicts), []
+    trial = Trial(mean(), effort=effort)
+
+    def check(longer):
+        tried.append(longer.stretch)
+        verdict = next(said)
+        if isinstance(verdict, Exception):
+            raise verdict
+        longer.seen.work += work * longer.stretch
+        longer.seen.T = max(longer.seen.T, 50 * longer.stretch)
+        measured = {"ratio": ratio if longer.stretch > 1 else 0.5}
+        return Evidence(Decision(verdict, f"it {verdict}.", measured, p_value), {}, 1)
+
+    found = horizons.along_horizons(trial, [Setting(parameters=steps)], check)
+    return found, tried, trial.seen
+
+
+def test_an_undecided_horizon_ends_it_and_is_not_what_was_tested():
+    found, tried, seen = along(["holds", "holds", "inconclusive"])
+    assert (found.decision.verdict, tried) == ("holds", [1, 4, 16])
+    assert (seen.T, seen.horizons) == (200, (50, 200))
+
+
+@pytest.mark.parametrize("given", [{"ratio": 1.01}, {"p_value": 1e-4}])
+def test_what_speaks_against_it_on_a_longer_run_is_not_left_out(given):
+    found, tried, seen = along(["holds", "inconclusive"], **given)
+    assert (found.decision.verdict, tried, seen.T) == ("inconclusive", [1, 4], 200)
+
+
+def test_the_best_horizon_and_the_worst_one_decide_as_instances_do():
+    found, _, _ = along(["holds", "within-10", "holds", "holds"])
+    assert found.decision.verdict == "within-10"
+    found, tried, _ = along(["attained", "violated"])
+    assert (found.decision.verdict, tried) == ("violated", [1, 4])
+    assert along(["inconclusive"])[1] == [1]
+
+
+def test_every_test_on_a_longer_run_is_counted_for_the_level():
+    found, _, _ = along(["holds"] * 4, p_value=0.5)
+    assert found.decision.tests == 4
+
+
+def test_a_horizon_that_cannot_be_made_ends_it():
+    found, tried, seen = along(["holds", "holds", ValueError("no such size")])
+    assert (found.decision.verdict, tried, seen.T) == ("holds", [1, 4, 16], 200)
+
+
+@pytest.mark.parametrize(
+    ("work", "effort", "most"),
+    [(0.01, "quick", 64), (0.1, "quick", 4), (1.0, "quick", 1), (1.0, "full", 4)],
+)
+def test_how_far_follows_from_the_work_that_is_counted(work, effort, most):
+    _, tried, _ = along(["holds"] * 9, work=work, effort=effort)
+    assert tried[-1] == most or (effort == "full" and tried[-1] >= most)
+
+
+def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
+    monkeypatch.setattr(horizons, "_PATIENCE", 0.0)
+    found, tried, _ = along(["holds"] * 4)
+    assert tried == [1]
+    assert found.decision.reason.endswith("T = 200 is left out: shorter runs took too long.")
+
+
+def test_a_claim_of_a_file_has_more_time_than_one_of_the_catalogue():
+    trial = Trial(mean())
+    assert horizons._seconds(trial) == horizons.SHORT
+    own = replace(trial, claim=replace(mean(), home=object()))
+    assert horizons._seconds(own) == horizons.SECONDS["quick"]
+    assert horizons._seconds(replace(own, effort="full")) == horizons.SECONDS["full"]
+    assert Verdict.HOLDS.is_kept
