@@ -18,11 +18,11 @@ import numpy as np
 from pfbench.base.errors import in_words
 from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
-from pfbench.verification.instruments.changed import Changed, ChangedProblem
+from pfbench.verification.instruments.rescaled import Rescaled
 from pfbench.verification.parameters import UNITS, USUAL, WHOLE
 from pfbench.verification.scaled_schedules import of_schedule, parameters_in
 from pfbench.verification.subject import make
-from pfbench.verification.units import NUMBER, ONE, STEP, Scaling, Unit
+from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
 """So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
@@ -194,75 +194,3 @@ def absolute_numbers(kind: type) -> Iterator[str]:
             if 0.0 < node.value < 0.1:
                 what = f"{kind.__name__}.{name}, {node.value:g}"
                 yield at_line(file, first + node.lineno - 1, what)
-
-
-class Rescaled(ChangedProblem):
-    """The problem lambda f(x/mu) over mu C, answered by the oracles of f."""
-
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right, lambda backend: _Answering(backend, by))
-        self._by = by
-
-    def start(self) -> Any:
-        """Return mu x_0."""
-        return self._right.start() * self._by.x
-
-    @property
-    def set(self) -> Any:
-        """The set, with the diameter of mu C."""
-        return _Scaled(self._right.set, self._by)
-
-
-class _Scaled(Changed):
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right)
-        self.diameter = right.diameter * by.x
-
-
-def _is_point(one: Any) -> bool:
-    """Return whether it is a point, and no sample."""
-    return isinstance(one, np.ndarray) and one.dtype.kind == "f"
-
-
-class _Answering(Changed):
-    """A backend, component Hessians or a table, of lambda f(x/mu)."""
-
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right)
-        self._by, self._g = by, by.f / by.x
-
-    def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
-        if name not in ("gradient", "batch", "difference", "product", "replace"):
-            return found
-
-        def asked(*given: Any) -> Any:
-            """Return lambda/mu times a gradient, or a mean of them: samples stay, points do not."""
-            return found(*(one / self._by.x if _is_point(one) else one for one in given)) * self._g
-
-        return asked
-
-    @property
-    def mean(self) -> Any:
-        """The mean of a table."""
-        return self._right.mean * self._g
-
-    def value(self, x: Any) -> Any:
-        """Return lambda f(x/mu)."""
-        return self._right.value(x / self._by.x) * self._by.f
-
-    def lo(self, g: Any) -> Any:
-        """Return mu times a vertex."""
-        return self._right.lo(g / self._g) * self._by.x
-
-    def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return mu times the proximal map."""
-        return self._right.prox(x / self._by.x, g / self._g, lam / self._by.of(STEP)) * self._by.x
-
-    def hessian(self, s: Any) -> Any:
-        """All component Hessians."""
-        return _Answering(self._right.hessian(s / self._by.x), self._by)
-
-    def table(self, x: Any) -> Any:
-        """Return a table."""
-        return _Answering(self._right.table(x / self._by.x), self._by)

@@ -189,11 +189,7 @@ def _case(trial: Trial, setting: Setting, problem: Any) -> Case:
     stated = problem.constants(problem.start())
     known = stated if setting.constants is None else setting.constants(problem)
     explicit = {} if callable(setting.parameters) else setting.parameters
-    every = {
-        name: units.get(name) or _parameter_unit(own, name)
-        for name, value in explicit.items()
-        if is_real(value)
-    }
+    every = explicit_units(trial, explicit)
 
     def case(by: Scaling) -> tuple[Any, Any]:
         constants = rescaled(known, by, units)
@@ -210,6 +206,16 @@ def _case(trial: Trial, setting: Setting, problem: Any) -> Case:
         return constants, Named(**given)
 
     return case
+
+
+def explicit_units(trial: Trial, explicit: Mapping[str, Any]) -> dict[str, Unit]:
+    """Return the units of the real parameters that a claim states by name."""
+    own = trial.own if trial.claim.algorithm else None
+    return {
+        name: trial.claim.units.get(name) or _parameter_unit(own, name)
+        for name, value in explicit.items()
+        if is_real(value)
+    }
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:

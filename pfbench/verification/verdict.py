@@ -12,6 +12,7 @@ from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.repeats import UNREPEATABLE, WORDS
+from pfbench.verification.scaled_instances import in_other_units
 from pfbench.verification.scales import CRITERIA, Complexity
 from pfbench.verification.seen import sizes_in_words
 from pfbench.verification.statistics import Decision
@@ -131,7 +132,7 @@ def judged(trial: Trial) -> Verdict:
 def _judged(trial: Trial) -> Verdict:
     started = perf_counter()
     try:
-        evidence = trial.claim.check(trial)
+        evidence = in_other_units(trial, trial.claim.check(trial))
     except Broken as error:
         verdict = VerdictName.FAILED if isinstance(error, Raised) else VerdictName.VIOLATED
         evidence = _nothing(verdict, f"{error}.")

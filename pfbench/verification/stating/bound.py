@@ -89,9 +89,10 @@ class Bound:
         Of a step nothing is known of rounding, which longer runs meet as they converge.
         """
         settings = () if self.over == "step" else self.settings.values()
-        return along_horizons(trial, settings, self._at_one_horizon)
+        return along_horizons(trial, settings, self.at_one_horizon)
 
-    def _at_one_horizon(self, trial: Trial) -> Evidence:
+    def at_one_horizon(self, trial: Trial) -> Evidence:
+        """Put it to the test on every instance."""
         in_every_run = self.over in _EACH
         parts, runs = self._in_every_run(trial) if in_every_run else self._in_expectation(trial)
         decision = across({name: _all(by_label) for name, by_label in parts.items()})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
-from time import perf_counter
+from time import process_time
 
 from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
@@ -22,8 +22,9 @@ SECONDS = {"quick": 10.0, "full": 60.0}
 SHORT = 1.0
 """Those of a claim of the catalogue, and of a fault, in a quick verification."""
 
-_PATIENCE = 6.0
-"""Multiple of these seconds, by the clock, after which no further horizon is begun."""
+_PATIENCE, _LEAST = 6.0, 30.0
+"""A horizon that would take this multiple of these seconds of the processor, and so many at least,
+is left out."""
 
 
 def along_horizons(
@@ -36,7 +37,7 @@ def along_horizons(
     the reason says so. A horizon that is undecided, with nothing against the claim, ends them, and
     is no part of what was tested.
     """
-    begun, evidence = perf_counter(), check(trial)
+    begun, evidence = process_time(), check(trial)
     stated = [setting.horizon(trial.effort) for setting in settings]
     if None in stated or not stated or not Verdict(evidence.decision.verdict).is_kept:
         return evidence
@@ -44,8 +45,8 @@ def along_horizons(
     parts, horizons, runs = {"": evidence.decision}, [first], evidence.repetitions
     work, spent, factor, late = trial.seen.work, 0.0, FACTOR, ""
     while factor <= LARGEST[trial.effort] and spent + FACTOR * work <= seconds:
-        before, started = copy(trial.seen), perf_counter()
-        if FACTOR * (started - begun) > _PATIENCE * seconds:
+        before, started = copy(trial.seen), process_time()
+        if FACTOR * (started - begun) > max(_LEAST, _PATIENCE * seconds):
             late = f" T = {first * factor} is left out: shorter runs took too long."
             break
         begun, name = started, f"T = {first * factor}"

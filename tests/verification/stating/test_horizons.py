@@ -25,7 +25,7 @@ class Descent(pf.Algorithm):
     requires = frozenset({"gradient", "smooth"})
     iterations: int
     step: float = 1.0
-    turn: float = float("inf")
+    turn: int = 10**9
 
     def run(self, ask, x, rng):
         for t in range(self.iterations):
@@ -39,7 +39,7 @@ def slope(epsilon=0.1):
     return Slope(n=2, g=2 * epsilon, gap=1.0)
 
 
-def steps(constants, T=50, turn=float("inf")):
+def steps(constants, T=50, turn=10**9):
     return {"iterations": T, "step": 1 / constants.L_f, "turn": turn}
 
 
@@ -61,7 +61,7 @@ def test_a_method_that_turns_round_late_is_violated():
     found = judge(mean(turn=224))
     assert found.verdict == "violated"
     assert found.reason.startswith("T = 3200: The inequality breaks")
-    assert found.line == "violated · 4 times the bound · T <= 3 200, n <= 2, d <= 2"
+    assert found.line == "violated · 4 times the bound · T <= 3 200, n <= 2, d <= 1"
 
 
 @pytest.mark.parametrize(("effort", "last"), [("quick", 3200), ("full", 204_800)])
@@ -99,13 +99,6 @@ def test_what_a_full_verification_replaces_is_where_it_begins():
 
 def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
     """A linear rate at 3 200 steps is 2^-3200, and what is measured is rounding."""
-    linear = bound(
-        lambda c, a, t: c.delta * 4.0 * 0.9**t, "objective", over="every", parameters=steps
-    )
-    flat = "quadratic[source=synthetic,set=none]"
-    found = judge(claim(linear, instances=(flat,)))
-    if found.verdict.is_kept:  # the least value may be above what the bound allows
-        assert found.tested["T"] == 3200
     halving = bound(lambda c, a: 2.0**-a.iterations, lambda p, x: 1e-12, parameters=steps)
     assert judge(claim(halving)).verdict == "violated"  # at the stated horizon it is the author's
 
@@ -190,6 +183,7 @@ def test_how_far_follows_from_the_work_that_is_counted(work, effort, most):
 
 def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
     monkeypatch.setattr(horizons, "_PATIENCE", 0.0)
+    monkeypatch.setattr(horizons, "_LEAST", 0.0)
     found, tried, _ = along(["holds"] * 4)
     assert tried == [1]
     assert found.decision.reason.endswith("T = 200 is left out: shorter runs took too long.")

@@ -262,7 +262,7 @@ def variance(c, a, past):
 def test_a_law_is_the_mean_square_given_the_past(exact):
     check = error_law(variance, mean=lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
     kind, found = verdict(check, Parabolas())
-    assert kind == ("holds" if exact else "within-10"), found.reason
+    assert kind == ("holds" if exact else "attained"), found.reason
     assert found.measured["ratio"] == pytest.approx(1.0)
     assert found.measured["condition mean: relative deviation"] < 1e-12
     kind, found = verdict(check, Parabolas(), subject=Biased)
