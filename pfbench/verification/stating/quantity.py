@@ -11,6 +11,7 @@ from pfbench.base.state import State
 from pfbench.measures import available
 from pfbench.points import keep
 from pfbench.runs.loop.stop import Stop
+from pfbench.verification.stating.least_value import least_value
 from pfbench.verification.stating.setting import Case
 from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
@@ -19,7 +20,7 @@ Quantity = str | Callable[[Any, Any], float]
 """A measure by its name, or a function of a problem and a point."""
 
 SUBOPTIMALITY = "suboptimality"
-"""f + h minus the least value that is known."""
+"""f + h minus the least value that is known, or certified."""
 
 
 def is_count(of: Quantity) -> bool:
@@ -73,9 +74,9 @@ def _suboptimality(problem: Problem) -> Callable[[Any], float]:
     objective = available(problem)["objective"]
 
     def above(x: Any) -> float:
-        if problem.best_known is None:
-            raise Untestable(f"the least value of {problem.name} is not known")
+        stated = problem.best_known
+        least = least_value(problem) if stated is None else stated[0]
         value = objective(problem, State(keep(x)))
-        return float(value if isinstance(value, float) else math.nan) - problem.best_known[0]
+        return float(value if isinstance(value, float) else math.nan) - least
 
     return above
