@@ -7,7 +7,7 @@ instance only its author knows.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from time import process_time
@@ -18,11 +18,13 @@ import numpy as np
 from pfbench.base.assumptions import ASSUMPTIONS, known_of
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.claims.hard_families import FAMILIES, families
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance, instance
 from pfbench.verification.session import judge
 from pfbench.verification.stating.bound import RUNS, Bound
 from pfbench.verification.stating.quantity import is_count
+from pfbench.verification.stating.rate import Rate
 from pfbench.verification.stating.setting import chance, check_fit
 from pfbench.verification.summaries import main_numbers
 from pfbench.verification.trial import Trial, method_of
@@ -84,6 +86,11 @@ class Hardest:
             end = f"If the theorem speaks of it, put it among the claim's instances{over}."
         else:
             end = f"Put it among the claim's instances to have it tested there, too{over}."
+        if self.of in FAMILIES:
+            return (
+                f"{self.claim}: {self.of}, the hardest family known, as {self.instance}{known}: "
+                f"{self.verdict} there, {self.numbers}. {end}"
+            )
         return (
             f"{self.claim}: of {self.tried} instances of the catalogue's claims, tried for "
             f"{self.seconds:.2g} s, the hardest is {self.instance} of {self.of}{known}: "
@@ -124,6 +131,11 @@ def can_be_tried(claim: Claim) -> bool:
     return isinstance(claim.check, Bound) and not is_count(claim.check.of)
 
 
+def is_rate(claim: Claim) -> bool:
+    """Return whether a claim is a rate that a hard family of problems can refute."""
+    return isinstance(claim.check, Rate) and not claim.check.by_schedule
+
+
 def hardest(claim: Claim, effort: str = "quick", seed: int = 0) -> Hardest:
     """Return the catalogue's instance on which most of a claim's bound is measured.
 
@@ -131,11 +143,15 @@ def hardest(claim: Claim, effort: str = "quick", seed: int = 0) -> Hardest:
     that claim and method assume, and have the constants that the bound asks for. Of those that are
     above the bound one that lacks nothing of the claim's own instances is preferred.
 
+    A rate is put to its own test on the hardest family known that fits; see `hard_families`.
+
     Raises
     ------
     InputError
         If the claim has no such bound.
     """
+    if is_rate(claim):
+        return _hardest_of_rate(claim, effort, seed)
     if not can_be_tried(claim):
         raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
     begun, found = process_time(), list[tuple[float, _Candidate]]()
@@ -155,6 +171,18 @@ def hardest(claim: Claim, effort: str = "quick", seed: int = 0) -> Hardest:
     told = (seen.verdict, seen.reason, main_numbers(seen.measured), tests)
     mean = sharp.check.over != claim.check.over  # type: ignore[attr-defined]
     return Hardest(claim.name, len(found), seconds, one.selector, one.of, one.lacks, mean, *told)
+
+
+def _hardest_of_rate(claim: Claim, effort: str, seed: int) -> Hardest:
+    begun = process_time()
+    for candidate in _fitting(claim, families(claim.check.values)):  # type: ignore[attr-defined]
+        seen = judge(replace(claim, instances=(candidate.one,)), effort=effort, seed=seed)
+        numbers = main_numbers(seen.measured)
+        told = (seen.verdict, seen.reason, numbers, int(seen.measured.get("tests", 0)))
+        seconds = process_time() - begun
+        one = (candidate.selector, candidate.of, candidate.lacks)
+        return Hardest(claim.name, 1, seconds, *one, False, *told)
+    return Hardest(claim.name, 0, process_time() - begun)
 
 
 def _sharper(claim: Claim) -> Claim:
@@ -190,7 +218,9 @@ def selector_of(one: Instance) -> str:
     return selector if same else ""
 
 
-def _fitting(claim: Claim) -> Iterator[_Candidate]:
+def _fitting(
+    claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
+) -> Iterator[_Candidate]:
     """Yield the instances that have the parts of the claim's own, and meet what it assumes.
 
     What is assumed in other words than those of `ASSUMPTIONS` is known of no problem.
@@ -203,7 +233,7 @@ def _fitting(claim: Claim) -> Iterator[_Candidate]:
     others = sorted(text for text, words in named.items() if not words)
     shared = frozenset.intersection(*map(_known, own)) - assumed
     mine = set(map(selector_of, claim.instances))
-    for of, selector, one in catalogue():
+    for of, selector, one in catalogue() if among is None else among:
         problem: Any = None if selector in mine else one.example()
         if not hasattr(problem, "set") or _parts(problem) not in parts:
             continue

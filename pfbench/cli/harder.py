@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 
 
 def tried_on_harder(work: Work, rows: "Sequence[Verdict]", every: bool) -> "list[Hardest]":
-    """Try the catalogue's instances on bounds that are inconclusive; on those that hold, too."""
-    from pfbench.claims.harder import SECONDS, can_be_tried, hardest
+    """Try harder instances on bounds that are inconclusive, on all of them, and on rates."""
+    from pfbench.base.verdicts import Verdict as VerdictName
+    from pfbench.claims.harder import SECONDS, can_be_tried, hardest, is_rate
     from pfbench.runs.engines.workers import Task
     from pfbench.verification.session import time_limit
 
-    wanted = ("inconclusive", "holds") if every else ("inconclusive",)
+    undecided = (VerdictName.INCONCLUSIVE, *((VerdictName.HOLDS,) if every else ()))
     asked = [
         row.claim
         for row in rows
-        if row.claim.home and row.verdict in wanted and not row.lost and can_be_tried(row.claim)
+        if row.claim.home and not row.lost
+        if (row.verdict in undecided and can_be_tried(row.claim))
+        or (row.verdict is VerdictName.HOLDS and is_rate(row.claim))
     ]
     tasks = [
         Task(hardest, (one, work.effort, work.seeds[0]), SECONDS + time_limit(one, work.effort))

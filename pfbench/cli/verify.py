@@ -314,9 +314,11 @@ def _check(algorithm: str, work: Work) -> None:
 def _verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.repeats import WORDS
     from pfbench.verification.seen import sizes_in_words
+    from pfbench.verification.stating.horizons import LEFT_OUT
+    from pfbench.verification.stating.rate import NO_EVIDENCE
     from pfbench.verification.summaries import main_numbers
 
-    rows = []
+    telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
     for row in done.rows:
         verdict = Text(row.verdict, row.verdict.colour)
         numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
@@ -326,7 +328,7 @@ def _verdicts(done: "Verification") -> RenderableType:
     reasons = [
         Text(visible(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
         for row in done.rows
-        if not row.verdict.is_kept or WORDS in row.reason
+        if not row.verdict.is_kept or any(words in row.reason for words in telling)
     ]
     return Group(table, *reasons)
 

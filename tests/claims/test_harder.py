@@ -1,13 +1,15 @@
 """Bounds of somebody's own on the catalogue's instances: false ones are refuted, right ones not."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import process_time
 
+import numpy as np
 import pytest
 from uncertain_theorem import RIGHT, SMALL, Walk
 
+import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.claims import counts, harder
+from pfbench.claims import Claim, counts, hard_families, harder, rate
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.problems.with_norm import Normed
 from pfbench.verification.instances import instance
@@ -103,3 +105,60 @@ def test_calls_follow_from_the_schedule():
     cost = replace(SMALL, check=counts(lambda c, a: {"sfo": 1}, parameters={}))
     with pytest.raises(InputError, match="walk-small has no bound"):
         harder.hardest(cost)
+
+
+# --- rates ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Descent(pf.Algorithm):
+    """Gradient descent."""
+
+    name, deterministic = "descent", True
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+
+def rate_of(exponent, assumptions=()):
+    return Claim(
+        name="easy-rate",
+        statement="",
+        source="",
+        algorithm=Descent,
+        instances=("quadratic[source=synthetic,set=none]",),
+        assumptions=assumptions,
+        check=rate(
+            exponent,
+            [0.1, 0.05, 0.02, 0.01],
+            measure=lambda problem, x: float(np.linalg.norm(problem.gradient(x))),
+            decades=1,
+            parameters=lambda c: {"iterations": 3000, "step": 1 / c.L_f},
+        ),
+    )
+
+
+@pytest.mark.parametrize(("exponent", "there"), [(1.0, "violated"), (2.0, "holds")])
+def test_a_rate_on_an_easy_problem_is_no_evidence_and_is_tried_on_the_hardest_family(
+    exponent, there
+):
+    easy = rate_of(exponent)
+    found = judge(easy)
+    assert found.verdict == "holds"
+    assert "No evidence for the rate here" in found.reason
+    hard = harder.hardest(easy)
+    assert (hard.of, hard.verdict) == ("finite-sum-chain", there)
+    assert "the hardest family known" in hard.in_words()
+
+
+def test_a_family_that_the_class_does_not_contain_is_not_tried():
+    assert harder.hardest(rate_of(1.0, ("f convex",))).tried == 0
+    own = instance(hard_families.sum_chain, largest=0.1)
+    assert own.of_seed(0, epsilon=0.02).epsilon == 0.02
+    assert hard_families.ball_chain(0.05).horizon >= 4

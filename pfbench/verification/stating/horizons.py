@@ -22,6 +22,8 @@ SECONDS = {"quick": 10.0, "full": 60.0}
 SHORT = 1.0
 """Those of a claim of the catalogue, and of a fault, in a quick verification."""
 
+LEFT_OUT = "is left out: shorter runs took too long"
+
 _PATIENCE, _LEAST = 6.0, 30.0
 """A horizon that would take this multiple of these seconds of the processor, and so many at least,
 is left out."""
@@ -47,7 +49,7 @@ def along_horizons(
     while factor <= LARGEST[trial.effort] and spent + FACTOR * work <= seconds:
         before, started = copy(trial.seen), process_time()
         if FACTOR * (started - begun) > max(_LEAST, _PATIENCE * seconds):
-            late = f" T = {first * factor} is left out: shorter runs took too long."
+            late = f" T = {first * factor} {LEFT_OUT}."
             break
         begun, name = started, f"T = {first * factor}"
         try:

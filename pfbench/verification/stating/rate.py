@@ -1,7 +1,7 @@
 """A rate: the calls to a target grow at most as a power of what makes the problem hard."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
+from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
 from pfbench.verification.stating.quantity import Quantity, at_points, calls_to
@@ -35,6 +36,12 @@ from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"
 """What calls grow with where the accuracy is varied."""
+
+NO_EVIDENCE = (
+    "No evidence for the rate here: the problem is easier than the class. The hardest families "
+    "known are finite-sum-chain and, over a bounded set, zero-chain."
+)
+"""What a rate says that holds where fewer calls than claimed are needed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +82,8 @@ class Rate:
         decision = across(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
+        elif decision.verdict == Verdict.HOLDS:
+            decision = replace(decision, reason=f"{decision.reason} {NO_EVIDENCE}")
         return Evidence(decision, {f"exponent of {self.grows}": self.exponent}, runs)
 
     def check(self, trial: Trial) -> None:

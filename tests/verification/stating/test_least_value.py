@@ -24,12 +24,12 @@ def test_no_point_is_below_a_certified_value(selected):
 
 def test_it_is_that_of_least_squares_where_the_set_leaves_these():
     free = pf.problem("quadratic", source="synthetic", set="none")
-    wide = pf.problem("quadratic", source="synthetic", set="l2[radius=1000]")
+    wide = pf.problem("quadratic", source="synthetic", set="l2", radius=1000.0)
     assert least_value(wide) == pytest.approx(free.best_known[0], rel=1e-8)
     assert np.isfinite(least_value(wide))
 
 
 def test_a_problem_that_is_not_convex_is_refused():
-    problem = pf.problem("nonconvex-logistic", rows=20, columns=3)
+    problem = pf.problem("nonconvex-logistic", source="synthetic")
     with pytest.raises(Untestable, match="the least value of nonconvex-logistic is not known"):
         least_value(problem)

@@ -1,0 +1,47 @@
+"""The hardest families of problems known, made for the accuracies of a rate."""
+
+from collections.abc import Sequence
+
+from pfbench.problems.finite_sum_chain import FiniteSumChain
+from pfbench.problems.smoothness import chain_bounds
+from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_smoothness, scaled_chain
+from pfbench.verification.instances import Instance, instance
+
+FAMILIES = ("finite-sum-chain", "zero-chain")
+"""Their names in the catalogue; which of them fits depends on the set."""
+
+
+def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> FiniteSumChain:
+    """Return n chains with L = 1 on which |grad f| > epsilon for long, to `largest`.
+
+    On them every method that asks for single components needs sqrt n/epsilon^2 of them, up to a
+    constant.
+    """
+    epsilon = min(epsilon, largest)
+    delta = 24.0 * chain_bounds().smoothness * n**0.5 * largest**2
+    return FiniteSumChain(n=n, epsilon=epsilon, delta=1.001 * delta)
+
+
+def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
+    """Return a chain with L = 1 on a ball; its gap is above epsilon D for long, to `largest`.
+
+    On it every method that minimises linearly needs 1/epsilon^2 calls, up to a constant.
+    """
+    epsilon = min(epsilon, largest)
+    delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2
+    horizon, mu = scaled_chain(epsilon, 1.0, delta)
+    return ZeroChain(horizon=horizon, columns=horizon, smoothness=1.0, mu=mu)
+
+
+def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
+    """Return each family for these accuracies: its name, its selector, and the instance."""
+    largest = max(epsilons)
+    builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
+    return [
+        (
+            name,
+            f"{one.__module__}:{one.__qualname__}[largest={largest:g}]",
+            instance(one, largest=largest),
+        )
+        for name, one in builds
+    ]
