@@ -32,6 +32,7 @@ from pfbench.verification.claim import KINDS
 from pfbench.verification.identity import identity
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.subject import Edited
+from pfbench.verification.summaries import room
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
@@ -217,6 +218,8 @@ def test_a_claim_is_not_violated(told, judgements):
         ("disputed",) if told.disputed else ("holds", "within-10", "attained", "inconclusive")
     )
     assert row.verdict in expected, row.reason
+    if row.verdict.is_kept:
+        assert (room(row.measured) or 1.0) >= 1.0 - 1e-6, "a ratio above 1 next to *holds*"
     assert not row.lost
     assert row.repetitions > 0
     assert row.measured

@@ -453,6 +453,20 @@ def test_verdicts_of_shares(happened, runs, most, verdict):
     assert decision.p_value == pytest.approx(1 / largest)
 
 
+@pytest.mark.parametrize("samples", [[17.2] * 40, [0.0] * 60 + [900.0], [30.0, *[0.1] * 80]])
+def test_a_limit_is_never_on_the_wrong_side_of_its_estimate(samples):
+    """Also where samples lie beyond the range that the upper limit rests on: then there is none."""
+    measured = st.decide_mean(samples, 1.0).measured
+    for lower, upper in (("lower", "upper"), ("lower_limit", "upper_limit")):
+        assert measured[lower] <= measured["ratio"] <= measured[upper]
+
+
+def test_nothing_holds_with_a_mean_above_its_bound():
+    decision = st.decide_mean([0.0] * 300 + [900.0], 1.0)
+    assert decision.measured["ratio"] > 1.0
+    assert decision.verdict == "inconclusive"
+
+
 def test_bad_shares_are_refused():
     for happened, most in (([], 0.1), ([0.5], 0.1), ([math.nan], 0.1), ([1], 0.0), ([1], 1.1)):
         with pytest.raises(InputError, match=r"happened|most"):

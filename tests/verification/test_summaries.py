@@ -54,3 +54,10 @@ def test_what_would_decide_a_bound():
     assert "nothing speaks against it" in told
     assert 'over="mean"' not in decided_by(MEASURED, "last")
     assert "nothing speaks" not in decided_by({"lower": 1.2}, "last")
+
+
+def test_an_infinite_limit_is_not_shown():
+    found = decide_mean([17.2] * 40, 1.0)
+    assert main_numbers(found.measured).startswith("measured/bound 17.2, at least 1")
+    stored = {**found.measured, "upper": None, "upper_limit": None}
+    assert main_numbers(stored) == main_numbers(found.measured)

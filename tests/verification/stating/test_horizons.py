@@ -10,10 +10,12 @@ from pfbench.base.verdicts import Verdict
 from pfbench.claims import Claim, bound, counts
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import judge
 from pfbench.verification.stating import horizons
 from pfbench.verification.stating.setting import Setting
 from pfbench.verification.statistics import Decision
+from pfbench.verification.tables import verdict_table
 from pfbench.verification.trial import Trial
 
 
@@ -108,6 +110,11 @@ def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
     found = judge(claim(tiny))
     assert found.verdict.is_kept, found.reason
     assert found.tested["T"] == 3200
+
+
+def test_the_table_of_verdicts_has_every_horizon():
+    table = verdict_table(Verification((judge(mean()),)), [], {}, "pfbench verify")
+    assert "| T = 50, 200, 800, 3 200; n <= 2; d <= 1 |" in table
 
 
 def test_counts_grow_too():
