@@ -17,7 +17,7 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
         if "condition " in name:
             continue
         prefix, _, last = name.rpartition(": ")
-        if last == "slope" and value is not None:
+        if last == "slope" and value is not None and math.isfinite(value):
             at = f"{prefix}: " if prefix else ""
             low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
             label = prefix.replace("exponent in ", "") or "exponent"

@@ -139,7 +139,7 @@ def rate_of(exponent, assumptions=()):
             [0.1, 0.05, 0.02, 0.01],
             measure=lambda problem, x: float(np.linalg.norm(problem.gradient(x))),
             decades=1,
-            parameters=lambda c: {"iterations": 3000, "step": 1 / c.L_f},
+            parameters=lambda c: {"iterations": 20_000, "step": 1 / c.L_f},
         ),
     )
 
