@@ -1,6 +1,6 @@
 """The least value of a convex problem over a set, certified by the Frank-Wolfe gap."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -59,9 +59,11 @@ def _gap(problem: Any, x: Any) -> float:
     return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
 
 
-def _methods(problem: Any) -> Any:
+def _methods(problem: Any) -> Iterator[Any]:
     """Yield the methods that are tried, with their parameters."""
     smoothness = problem.constants(problem.start()).L_f
+    gradients: Any = ALGORITHMS["prox-gd"]
+    pairwise: Any = ALGORITHMS["bpfw"]
     if smoothness > 0.0:
-        yield ALGORITHMS["prox-gd"](iterations=_ITERATIONS, step=1.0 / smoothness)
-    yield ALGORITHMS["bpfw"](iterations=_ITERATIONS)
+        yield gradients(iterations=_ITERATIONS, step=1.0 / smoothness)
+    yield pairwise(iterations=_ITERATIONS)
