@@ -53,7 +53,7 @@ def test_it_holds_all_that_it_should(receipt):
     (bounds,) = (one["bounds"] for one in falls["settings"].values())
     assert bounds == {"": constants["delta"]}
     assert falls["homogeneous"] is True
-    assert [one["verdict"] for one in about["verdicts"]] == ["within-10", "holds"]
+    assert [one["verdict"] for one in about["verdicts"]] == ["attained", "holds"]
     assert (
         about["verdicts"][1]["measured"]["sfo"] == 40.0 == about["verdicts"][1]["claimed"][": sfo"]
     )
@@ -99,7 +99,7 @@ def test_a_claim_that_is_violated_is_told_and_its_receipt_says_so(tmp_path, monk
     assert "lazy-count is violated: The mean of SFO over all draws is 40, not 26.6" in done.stderr
     assert "violated" in done.stdout
     about, _, _ = content(tmp_path / "wrong.zip")
-    assert [one["verdict"] for one in about["verdicts"]] == ["within-10", "violated"]
+    assert [one["verdict"] for one in about["verdicts"]] == ["attained", "violated"]
 
 
 def test_a_changed_byte_is_named_and_nothing_runs(receipt, tmp_path):
@@ -184,7 +184,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(receipt):
 def test_pages_that_lie_are_seen(receipt, tmp_path, monkeypatch):
     about, _, inside = content(receipt)
     fields = {name: of for name, of in about.items() if name not in ("schema", "files")}
-    page = inside["receipt.html"].replace(b"within-10", b"proved")
+    page = inside["receipt.html"].replace(b"attained", b"proved")
     path = tmp_path / "page.zip"
     write_archive(path, {**inside, "receipt.html": page}, fields, RECEIPT)
     monkeypatch.chdir(tmp_path)

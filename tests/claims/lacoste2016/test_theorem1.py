@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from pfbench.base.verdicts import NEAR
 from pfbench.claims.lacoste2016 import PAPER, theorem1
 
 FAULTS = [(mutant, claim) for mutant in theorem1.MUTANTS for claim in mutant.expected]
@@ -37,7 +38,7 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
 @pytest.mark.parametrize("claim", theorem1.CLAIMS, ids=lambda one: one.name)
 def test_frank_wolfe_keeps_them(claim, judgements):
     found = judgements(claim)
-    assert (found.verdict, found.lost) == ("within-10", False), found.reason
+    assert (found.verdict in NEAR, found.lost) == (True, False), found.reason
 
 
 def test_the_bound_15_is_nearly_reached_and_6_within_a_third(judgements):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pfbench.base.verdicts import NEAR
 from pfbench.claims.qu2018 import condg
 
 FAULTS = [(mutant, claim) for mutant in condg.MUTANTS for claim in mutant.expected]
@@ -16,7 +17,7 @@ def test_a_condg_of_a_loose_tolerance_may_make_two_calls():
 @pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
 def test_condg_keeps_its_claims(claim, judgements):
     found = judgements(claim)
-    assert (found.verdict, found.lost) == ("within-10", False), found.reason
+    assert (found.verdict in NEAR, found.lost) == (True, False), found.reason
 
 
 def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small(judgements):
