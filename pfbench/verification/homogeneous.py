@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -134,12 +135,21 @@ def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
     _, problem = next(problems(trial))
     settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
     for label, setting in settings.items():
-        case = _case(trial, setting, problem)
-        off = parameters_off(partial(_given, case))
-        yield from ((one, False) for one in off.real + off.whole)
-        for name, at, unit in _bounds(claim, case, problem):
-            of = ", ".join(filter(None, (name, label)))
-            yield _told(of, departure(of, at, unit), unit or unit_of(at))
+        explicit = {} if callable(setting.parameters) else setting.parameters
+        tried = (
+            list(_of_setting(claim, label, _case(trial, setting, problem, units), problem))
+            for units in _unit_choices(trial, explicit)
+        )
+        first = next(tried)
+        yield from next((one for one in (first, *tried) if all(right for _, right in one)), first)
+
+
+def _of_setting(claim: Claim, label: str, case: Case, problem: Any) -> Iterator[tuple[str, bool]]:
+    off = parameters_off(partial(_given, case))
+    yield from ((one, False) for one in off.real + off.whole)
+    for name, at, unit in _bounds(claim, case, problem):
+        of = ", ".join(filter(None, (name, label)))
+        yield _told(of, departure(of, at, unit), unit or unit_of(at))
 
 
 def _bounds(
@@ -183,13 +193,12 @@ def _law(law: Any, case: Any, problem: Any, by: Scaling) -> Any:
     return law(*case(by), Past(t=1, x=x * by.x, error=error, moved=moved, problem=problem))
 
 
-def _case(trial: Trial, setting: Setting, problem: Any) -> Case:
+def _case(trial: Trial, setting: Setting, problem: Any, every: Mapping[str, Unit]) -> Case:
     """Return constants and parameters of a claim as a function of the units."""
     own, units = trial.own if trial.claim.algorithm else None, trial.claim.units
     stated = problem.constants(problem.start())
     known = stated if setting.constants is None else setting.constants(problem)
     explicit = {} if callable(setting.parameters) else setting.parameters
-    every = explicit_units(trial, explicit)
 
     def case(by: Scaling) -> tuple[Any, Any]:
         constants = rescaled(known, by, units)
@@ -208,14 +217,21 @@ def _case(trial: Trial, setting: Setting, problem: Any) -> Case:
     return case
 
 
-def explicit_units(trial: Trial, explicit: Mapping[str, Any]) -> dict[str, Unit]:
-    """Return the units of the real parameters that a claim states by name."""
+def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
+    """Yield units of the real parameters that a claim states by name, the likeliest first.
+
+    A name does not tell them all: a step of Frank-Wolfe is a number, one along a gradient is none.
+    """
     own = trial.own if trial.claim.algorithm else None
-    return {
-        name: trial.claim.units.get(name) or _parameter_unit(own, name)
+    choices = {
+        name: [trial.claim.units[name]]
+        if name in trial.claim.units
+        else list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
         for name, value in explicit.items()
         if is_real(value)
     }
+    for units in product(*choices.values()):
+        yield dict(zip(choices, units, strict=True))
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:

@@ -9,16 +9,16 @@ import numpy as np
 
 from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.homogeneous import explicit_units, of_claim
+from pfbench.verification.homogeneous import of_claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.rescaled import Rescaled
 from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.quantity import at_points, is_count
 from pfbench.verification.stating.setting import Setting
 from pfbench.verification.statistics import across
-from pfbench.verification.subject import Untestable
+from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial
-from pfbench.verification.units import QUANTITIES, Scaling, Unit, rescaled
+from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_real, rescaled
 
 _POWERS = tuple(2.0**k for k in (4, -4, 8, -8, 16, -16))
 
@@ -64,7 +64,7 @@ def in_other_units(trial: Trial, evidence: Evidence) -> Evidence:
 
 
 def _scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
-    """Yield the scalings that can be tried: none where the unit of what is measured is unknown."""
+    """Yield the scalings: none where a unit of what is measured, or of a parameter, is unknown."""
     examples = [one.example() for one in trial.claim.instances]
     plain = all(
         isinstance(one.start(), np.ndarray)
@@ -72,7 +72,13 @@ def _scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
         and getattr(one, "norm", None) is None
         for one in examples
     )
-    if plain and _unit(trial, check) is not None:
+    units = trial.claim.units
+    known = all(
+        callable(one.parameters)
+        or all(name in units for name, value in one.parameters.items() if is_real(value))
+        for one in check.settings.values()
+    )
+    if plain and known and _unit(trial, check) is not None:
         yield from SCALINGS
 
 
@@ -89,7 +95,7 @@ def _scaled(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
     claim = replace(trial.claim, instances=instances, check=other)
     try:
         return other.at_one_horizon(replace(trial, claim=claim))
-    except (Untestable, ArithmeticError):
+    except (Broken, Untestable, ArithmeticError):  # its parameters may be for the stated units
         return None
 
 
@@ -118,9 +124,8 @@ def _setting(trial: Trial, setting: Setting, by: Scaling) -> Setting:
         setting = replace(setting, constants=lambda on: rescaled(known(on.inner), by, units))
     if callable(parameters):
         return setting
-    explicit = explicit_units(trial, parameters)
     scaled = {
-        name: value * by.of(explicit[name]) if name in explicit else value
+        name: value * by.of(units[name]) if is_real(value) else value
         for name, value in parameters.items()
     }
     return replace(setting, parameters=scaled)
