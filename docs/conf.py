@@ -66,6 +66,7 @@ def setup(app):
     """Fill in what pages ask for."""
     app.connect("source-read", fill)
     app.connect("doctree-read", anchor)
+    app.connect("html-page-context", name_the_next)
     app.connect("autodoc-process-docstring", escape_bars, priority=600)
 
 
@@ -75,6 +76,12 @@ def anchor(app, doctree):
     for node in doctree.findall(nodes.raw):
         for name in re.findall(r'<a id="([^"]+)">', node.astext()):
             known[name] = (node.line or 1, name, name)
+
+
+def name_the_next(app, name, template, context, doctree):
+    """Call the page after the front page as its link does: its title is that of the site."""
+    if name == "index" and context.get("next"):
+        context["next"] = {**context["next"], "title": "Start"}
 
 
 def fill(app, name, source):

@@ -206,7 +206,11 @@ def _verdict(claim: Claim) -> str:
 
 
 def _how(claim: Claim) -> str:
-    check: Any = claim.check
+    """Return what the check of a claim shows, in words."""
+    return re.sub(r"^Return the check (that|of) ", "", _check_says(claim.check))
+
+
+def _check_says(check: Any) -> str:
     while isinstance(check, partial):
         check = check.func
     if inspect.isfunction(check):

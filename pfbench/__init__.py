@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from pfbench.adapters.front import solve as solve
     from pfbench.algorithms import Algorithm as Algorithm
     from pfbench.algorithms import algorithm as algorithm
+    from pfbench.api import compare as compare
+    from pfbench.api import report as report
+    from pfbench.api import runs_in as runs_in
     from pfbench.base.counts import Budget as Budget
     from pfbench.base.counts import Counts as Counts
     from pfbench.base.errors import PfbenchError as PfbenchError
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from pfbench.points import tilt as tilt
     from pfbench.problems import problem as problem
     from pfbench.runs.loop.run import Run as Run
+    from pfbench.runs.loop.run import plot as plot
     from pfbench.runs.loop.stop import Stop as Stop
     from pfbench.verification.fitting import fit_rate as fit_rate
 

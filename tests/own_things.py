@@ -232,6 +232,19 @@ class FailsAtTheStart(Quadratic):
         raise ZeroDivisionError("division by zero")
 
 
+class Flat(Quadratic):
+    """Nothing is left to do at the start."""
+
+    def value(self, x):
+        return 0.0
+
+    def gradient(self, x):
+        return np.zeros(x.shape)
+
+    def batch(self, sample, x):
+        return np.zeros(x.shape)
+
+
 class OtherConstants(Quadratic):
     def constants(self, start):
         return {"L_f": 1.0}

@@ -117,7 +117,11 @@ CALLS = {
     "Budget.parse": (pf.Budget.parse, ("sfo=1",), {}),
     "last": (RUN.last, ("fw_gap",), {}),
     "first": (RUN.first, ("fw_gap", 0.1), {}),
-    "plot": (RUN.plot, (), {"measure": None, "against": "sfo", "axes": 0}),
+    "plot": (RUN.plot, (), {"measure": None, "against": "sfo", "ax": 0}),
+    "plot runs": (pf.plot, ([RUN],), {"measure": "none", "against": "sfo"}),
+    "compare": (pf.compare, ("no-method",), {"suite": "none", "problem": None, "output": 1}),
+    "report": (pf.report, ("no-file.toml",), {"output": 1}),
+    "runs_in": (pf.runs_in, ("no-folder",), {"problem": "a", "algorithm": "b"}),
     "from_functions": (
         adapters.from_functions,
         (f, g, lmo),
@@ -142,7 +146,7 @@ def test_a_wrong_kind_is_refused_or_has_a_result(name):
     bad = []
     for label, call in replaced(function, given, **named):
         for value in KINDS:
-            if label == "axes" and value is None:
+            if label == "ax" and value is None:
                 continue  # draws
             try:
                 with warnings.catch_warnings():

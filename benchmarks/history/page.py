@@ -70,7 +70,7 @@ def named(series: Series) -> str:
     module, _, rest = series.benchmark.partition(".")
     words = rest.replace("track_", "").replace("time_", "").replace("peakmem_", "")
     if module == "counts":
-        words = {"missed": "targets missed", "lacking": "algorithms lacking"}.get(
+        words = {"missed": "targets missed", "lacking": "algorithms without a run"}.get(
             words, words.replace("_", "-")
         )
     return " ".join([words.replace("_", " ").replace(".", ": "), *series.chosen])

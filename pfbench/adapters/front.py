@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, NotBegun
 from pfbench.base.names import check_names, told
 from pfbench.base.protocols import Algorithm, Asked, Choice, Measure, Problem
 from pfbench.base.state import Point, State
@@ -68,13 +68,14 @@ def solve(
     Returns
     -------
     Run
-        However the run ended: see its status.
+        However the run ended: see its status. A method that raises after its first oracle call has
+        the status "error".
 
     Raises
     ------
     InputError
         If an argument is out of range or of another kind, a name is unknown, or nothing would ever
-        end the run.
+        end the run; if the method raises before its first oracle call.
     Refused
         If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
         is not known to meet what the theorem of its schedule assumes.
@@ -91,18 +92,27 @@ def solve(
         names = list(measures)
         if any(isinstance(name, str) and ":" in name for name in names):
             measures = chosen_measures(on, names)
-    return loop.solve(
-        on,
-        method,
-        seed=seed,
-        budget=_budget(budget),
-        stop=Stop.parse(stop) if isinstance(stop, str) else stop,
-        time_limit=time_limit,
-        measures=measures,
-        every=every,
-        start=start,
-        isolated=isolated,
-    )
+    try:
+        return loop.solve(
+            on,
+            method,
+            seed=seed,
+            budget=_budget(budget),
+            stop=Stop.parse(stop) if isinstance(stop, str) else stop,
+            time_limit=time_limit,
+            measures=measures,
+            every=every,
+            start=start,
+            isolated=isolated,
+            strict=not isolated,
+        )
+    except NotBegun as error:
+        if not isinstance(method, Method):
+            raise
+        called = (
+            f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
+        )
+        raise NotBegun(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
 
 
 def as_problem(what: Any) -> Problem:

@@ -115,7 +115,13 @@ class FunctionSet(Body):
 
     def lo(self, g: Any) -> Floats:
         """Return a vertex that minimises <g, v>."""
-        return self._minimiser(gradient(g, self.shape).copy())
+        g = gradient(g, self.shape)
+        v = self._minimiser(g.copy())
+        if not np.isfinite(v).all() and np.isfinite(g).all():
+            at = "(0)" if not g.any() else "(g)"
+            remedy = ": let it return any vertex there" if not g.any() else ""
+            raise InputError(f"lmo{at} has NaN or infinite entries{remedy}.")
+        return v
 
     def project(self, y: Any) -> Floats:
         """Return the nearest point of the set; refused where none was given."""

@@ -54,6 +54,11 @@ class PartialFit(BlackBox):
         if not callable(self.estimator):
             raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()
+        if not hasattr(model, "partial_fit"):
+            raise InputError(
+                f"{type(model).__name__} has no partial_fit: name an estimator that has, as "
+                "SGDClassifier."
+            )
         if getattr(model, "fit_intercept", False):
             raise InputError("an intercept is no part of the point: set fit_intercept=False.")
         if plain.start.any():

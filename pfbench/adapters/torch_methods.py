@@ -9,6 +9,7 @@ import numpy as np
 from pfbench.adapters.black_box import BlackBox, Tell, library
 from pfbench.adapters.plain import PlainOracles
 from pfbench.base.errors import InputError
+from pfbench.base.names import named
 from pfbench.base.parameters import parameter, positive, whole
 
 
@@ -53,9 +54,8 @@ class TorchOptimizer(BlackBox):
     def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
         torch = library("torch", '"pfbench[torch]"')
-        made = getattr(torch.optim, self.optimizer, None)
-        if made is None:
-            raise InputError(f"torch.optim has no {self.optimizer}: name one of its classes.")
+        known = {name: one for name, one in vars(torch.optim).items() if isinstance(one, type)}
+        made = named("optimiser of torch.optim", self.optimizer, known)
         # In the shape of a point: Muon takes matrices alone.
         p = torch.tensor(plain.point(plain.start), dtype=torch.float64, requires_grad=True)
         optimizer = made([p], lr=self.step, **dict(self.options or {}))

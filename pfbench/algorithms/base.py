@@ -102,7 +102,9 @@ class Algorithm(ABC):
     output: str = parameter("last", "last, or uniform among the x_t")
 
     def __init_subclass__(cls) -> None:
-        if not hasattr(cls, "name"):
+        # A name that a class did not state is not that of a class made of it.
+        unstated = {base.__name__ for base in cls.__mro__[1:]}
+        if getattr(cls, "name", None) in {None, *unstated}:
             cls.name = cls.__name__
 
     def __post_init__(self) -> None:

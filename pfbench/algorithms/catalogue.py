@@ -61,6 +61,10 @@ class AlgorithmChoice:
     parameters: Mapping[str, Any]
     kind: type[Algorithm]
 
+    def __repr__(self) -> str:
+        """Return it as `pfbench.algorithm` makes it again."""
+        return f"algorithm({self.selector!r})"
+
     @property
     def selector(self) -> str:
         """The choice as the command line writes it."""

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from pfbench.base.checks import scalar
 from pfbench.base.errors import Refused
+from pfbench.base.names import unknown
 
 MEANING = {
     "n": "number of components",
@@ -64,6 +65,12 @@ class Constants:
     def __post_init__(self) -> None:
         for name in MEANING:
             object.__setattr__(self, name, scalar(name, getattr(self, name)))
+
+    def __getattr__(self, name: str) -> float:
+        """Refuse a constant that there is not; the nearest name is suggested."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise AttributeError(str(unknown("constant", name, (*MEANING, "L"))))
 
     @classmethod
     def derived(cls, **stated: tuple[float, str]) -> Self:

@@ -20,6 +20,10 @@ class InputError(PfbenchError, ValueError):
     """A bad parameter, name, selector or file given by the user; raised before any work."""
 
 
+class NotBegun(InputError):
+    """A method that raised before it queried an oracle; its cause is what it raised."""
+
+
 class Mistakes(InputError):
     """Several mistakes at once, e.g. all of a file.
 

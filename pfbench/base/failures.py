@@ -2,9 +2,12 @@
 
 import difflib
 import linecache
+import os
 import sysconfig
 from pathlib import Path
 from typing import NamedTuple
+
+from pfbench.base.errors import brief
 
 _OURS = str(Path(__file__).resolve().parents[1])
 _METHODS = (f"{_OURS}/algorithms", f"{_OURS}/estimators")
@@ -26,6 +29,12 @@ class Place(NamedTuple):
     line: int
     code: str
 
+    def __str__(self) -> str:
+        """Return FILE:LINE with the line itself; FILE is relative to the current folder in it."""
+        inside = self.file.startswith(os.getcwd() + os.sep)
+        file = os.path.relpath(self.file) if inside else self.file
+        return f"{file}:{self.line}" + (f": {self.code}" if self.code else "")
+
 
 def place_of(error: BaseException) -> Place | None:
     """Return the line of a method that raised: the innermost one that is no library's.
@@ -42,6 +51,34 @@ def place_of(error: BaseException) -> Place | None:
     for file, line in reversed(theirs or methods):
         return Place(file, line, linecache.getline(file, line).strip())
     return None
+
+
+def passes_through(error: BaseException, room: str) -> bool:
+    """Return whether an error was raised by, or below, the code of a room of pfbench."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{room}/"):
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _words(text: object) -> str:
+    return brief(text) if isinstance(text, BaseException) else str(text)
+
+
+def ended(text: object) -> str:
+    """Return a text with a single mark at its end: a full stop, unless it has another one."""
+    words = _words(text).rstrip(". ")
+    return words if words.endswith(("?", "!")) else f"{words}."
+
+
+def placed(text: object, place: Place | None, then: str = "") -> str:
+    """Return a text as a sentence, with the line of code in brackets and what follows."""
+    if place is None and not then:
+        return ended(text)
+    where = "" if place is None else f" ({place})"
+    return ended(f"{_words(text).rstrip('.? ')}{where}{then}")
 
 
 def meant(error: BaseException) -> str:

@@ -58,6 +58,8 @@ def unknown(kind: str, name: Any, known: Iterable[str]) -> InputError:
         example = f", as in {names[0]!r}" if names else ""
         return InputError(f"the {kind} must be named by a text{example}, not {told(name)}.")
     near = [one for one in names if one.lower() == name.lower()]
+    # Letters in another order are the likeliest slip.
+    near = near or [one for one in names if sorted(one) == sorted(name)]
     near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")

@@ -1,6 +1,7 @@
 """Selectors: a name with parameters, as in ``nfwu-svrg[batch=37,period=13]``."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -92,7 +93,9 @@ def _read(text: str) -> Selector:
                 f"cannot read {text!r}: the path of a file must not have {strange[1]!r} in it: "
                 "rename that folder, or start from inside it."
             )
-        raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
+        raise InputError(
+            f"cannot read {text!r}{_strange(text)}: write NAME or NAME[key=value,key=value]."
+        )
     name, inside = match.groups()
     texts: dict[str, str] = {}
     for part in _PART.findall(inside or ""):
@@ -107,6 +110,12 @@ def _read(text: str) -> Selector:
         texts[key] = value
     values = {key: _value(value) for key, value in texts.items()}
     return Selector(name, MappingProxyType(values), MappingProxyType(texts))
+
+
+def _strange(text: str) -> str:
+    """Return the name of the first character that no keyboard of ASCII has; empty if none is."""
+    found = next((one for one in text if ord(one) > 126), "")
+    return found and f", which has the character {unicodedata.name(found, ascii(found))}"
 
 
 def matches(selector: str, asked: str) -> bool:

@@ -14,7 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.errors import InputError, PfbenchError, brief
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.failures import place_of, placed
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
@@ -66,10 +67,12 @@ def load(name: str) -> Any:
             f"there is no module {error.name}, which {name} needs: run the command in its folder, "
             "or install it."
         ) from error
+    except PfbenchError as error:
+        words = placed(error, place_of(error))
+        raise InputError(f"the module of {name} is refused: {words}") from error
     except (Exception, SystemExit) as error:
-        raise InputError(
-            f"the module of {name} fails with {type(error).__name__}: {brief(error)}."
-        ) from error
+        words = f"{type(error).__name__}: {placed(error, place_of(error))}"
+        raise InputError(f"the module of {name} fails with {words}") from error
     if not hasattr(found, attribute):
         public = [known for known in vars(found) if not known.startswith("_")]
         if not public:
@@ -207,8 +210,8 @@ def blamed(what: str, remedy: str = "") -> Iterator[None]:
     except PfbenchError:
         raise
     except Exception as error:
-        words = f"{type(error).__name__}: {brief(error).rstrip('.')}"
-        raise InputError(f"{what} fails with {words}{remedy}.") from error
+        words = f"{type(error).__name__}: {placed(error, place_of(error), remedy)}"
+        raise InputError(f"{what} fails with {words}") from error
 
 
 def _arguments(

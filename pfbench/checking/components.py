@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.sample import Sample
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, places
 from pfbench.checking.lines import OnSpace, along, derivative, norm
@@ -12,6 +13,9 @@ from pfbench.points import keep
 
 _ROUNDING = 1e-9
 """Two ways to compute one array may differ by so much of its norm."""
+
+_UNSCALED = 1e6
+"""Entries of gradients that differ by a larger factor are remarked on."""
 
 _ALL = 200_000
 """Up to so many components are asked one after the other, if there is time."""
@@ -47,7 +51,8 @@ class Components(OnSpace):
                 where,
             )
         self._curl()
-        return f"the mean of {n} components" + ("" if asked == n else f" at once, {asked} alone")
+        alone = "" if asked == n else f" at once, {asked} alone"
+        return f"the mean of {n} components{alone}{self._scales()}"
 
     def _curl(self) -> None:
         """Refuse components whose derivatives are not symmetric: they are no gradients."""
@@ -63,13 +68,37 @@ class Components(OnSpace):
             sizes = [norm(one[0]) for one in of]
             error = of[0][1] * second.length + of[1][1] * first.length
             scale = sizes[0] * second.length + sizes[1] * first.length
-            if abs(a - b) > 20.0 * error + 1e-6 * scale:
+            # Below the rounding of a gradient, as where a loss is saturated, there is no verdict.
+            rounding = self._rounding(x) * (first.length + second.length)
+            if abs(a - b) > 20.0 * error + 1e-6 * scale + rounding:
                 raise Wrong(
                     f"the derivative of component {i} to be symmetric, as that of any gradient",
                     f"<Ju, w> = {in_brief(a)}, <Jw, u> = {in_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
                     places(problem, "component", "batch"),
                 )
+
+    def _rounding(self, *points: Floats) -> float:
+        """Return the rounding of a gradient at the start and at points, as a norm."""
+        problem = self.problem
+        usual = max(norm(problem.gradient(keep(x))) for x in (self.space.start(), *points))
+        return float(np.finfo(float).eps) * usual
+
+    def _scales(self) -> str:
+        """Return a remark where the entries of gradients differ very much in scale."""
+        if not self.space.dense:
+            return ""
+        points = [self.space.start(), *(self.space.member() for _ in range(8))]
+        squares = [np.square(np.asarray(self.problem.gradient(keep(x)))) for x in points]
+        sizes = np.sqrt(np.mean(squares, axis=0))
+        sizes = sizes[sizes > 0.0]
+        ratio = sizes.max() / sizes.min() if sizes.size else 1.0
+        if not ratio > _UNSCALED:
+            return ""
+        return (
+            f"; its entries differ by a factor of {ratio:.0e} in scale: a loss of unscaled columns "
+            "is saturated at most points, and a gap of 0 there says nothing, so scale the columns"
+        )
 
     def samples(self) -> str:
         """Batches and differences are means over the sample, with multiplicity."""

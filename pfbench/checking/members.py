@@ -23,6 +23,7 @@ class Members:
     def __init__(self, body: Any) -> None:
         self.body = body
         self.rng = np.random.default_rng(17)
+        self.looked = 0  # how many members, equal ones among them, `known` was found by
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -69,6 +70,7 @@ class Members:
             rows += [v for v in drawn if self.has(v)]
         if self.has(start := self.body.start()):
             rows.append(start)
+        self.looked = len(rows)
         return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
 
     def drawn_vertex(self, rng: np.random.Generator) -> Floats:

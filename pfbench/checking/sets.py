@@ -84,8 +84,11 @@ class Held(Members):
     def answered(self) -> str:
         """Check: `lo` returns arrays of float64 like points, or vertices of rank one."""
         form = DenseForm(self.shape)
-        for g in (self.directions[0], np.ones(self.shape), -np.ones(self.shape)):
+        ones = np.ones(self.shape)
+        for g in (self.directions[0], ones, -ones, 0.0 * ones):
             v = self.body.lo(g.copy())
+            if not g.any() and not np.isfinite(dense(v)).all():
+                raise Wrong("lo(0) to be any vertex", in_brief(dense(v)), {"g": g})
             if not form.is_vertex(v):
                 raise Wrong(f"lo(g) to be {form.points}", form.said(v), {"g": g})
         return form.points
@@ -169,7 +172,17 @@ class Held(Members):
             g, v = self.answers[-1 - k]
             self._between(v, self._same_face(g), "lo(g)", {"g": g}, "lo")
             looked += 1
-        return f"{looked} answers lie between no two members"
+        return f"{looked} answers lie between no two members{self._finite()}"
+
+    def _finite(self) -> str:
+        """Return a remark where a set seems to have finitely many vertices, and does not say so."""
+        few = len(self.known)
+        if getattr(self.body, "polytope", False) or 2 * few > self.looked:
+            return ""
+        return (
+            f"; only {few} members were found by {self.looked} answers: if it is a polytope, state "
+            "polytope = True, which methods that keep its vertices (afw, pfw, bpfw) require"
+        )
 
     def _same_face(self, g: Floats) -> list[Floats]:
         """Return vertices that are next to minimal against g, and some known members."""

@@ -184,7 +184,7 @@ def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, lis
 
 
 def verify(
-    names: Iterable[str] = (),
+    names: Iterable[str] | None = None,
     *,
     effort: str = "quick",
     algorithm: Any = None,
@@ -201,7 +201,7 @@ def verify(
     ----------
     names
         Claims, methods for all claims about them, or somebody's own FILE.py, FILE.py:NAME or
-        MODULE:NAME; all claims of the chosen effort if none is named.
+        MODULE:NAME; all claims of the chosen effort if it is not given.
     effort
         "quick" or "full".
     algorithm
@@ -240,7 +240,7 @@ def verify(
     integer("jobs", jobs, least=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = selected(_listed(names), effort)
+    chosen = selected(() if names is None else _listed(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
@@ -261,6 +261,8 @@ def _listed(names: Any) -> list[str]:
             f'names={told(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
         )
     found = list(names)
+    if not found:
+        raise InputError("names=[] names no claim: leave it out for all claims.")
     for name in found:
         if not isinstance(name, str):
             raise InputError(f"names: {told(name)} is no text: give the names of claims.")

@@ -37,17 +37,23 @@ def estimators() -> Iterator[Item]:
 def reports() -> Iterator[Item]:
     """Yield the known reports."""
     for name, path in specs().items():
-        yield _report(name, path)
+        yield _spec("report", name, path)
 
 
-def _report(name: str, path: Path) -> Item:
+def suite_items() -> Iterator[Item]:
+    """Yield the suites that methods are compared on."""
+    for name, path in suites().items():
+        yield _spec("suite", name, path)
+
+
+def _spec(kind: str, name: str, path: Path) -> Item:
     from pfbench.runs.planning.spec import read_spec
 
     try:
         summary = read_spec(path).title
     except InputError as error:
         summary = f"damaged: {error}"
-    return Item(name, "report", str(path), summary)
+    return Item(name, kind, str(path), summary)
 
 
 MAIN_REPORT = "gradient-estimators"
@@ -65,6 +71,7 @@ KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
         "measures": partial(_items, "measure", "pfbench.measures:MEANING"),
         "claims": partial(_items, "claim", "pfbench.claims.catalogue:CLAIMS", about="statement"),
         "reports": reports,
+        "suites": suite_items,
         "data": partial(_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"),
     }
 )
@@ -96,9 +103,12 @@ def find(name: str) -> Item:
     def named(items: Iterable[Item]) -> list[Item]:
         return [item for item in items if item.name == plain and kind in ("", item.kind)]
 
-    known = specs()  # only the one that is asked for is read: a spec plans all its runs
-    everything = [item for kinds, items in KINDS.items() if kinds != "reports" for item in items()]
-    everything += [Item(one, "report", str(path), "") for one, path in known.items()]
+    # Only the spec that is asked for is read: it plans all its runs.
+    known = {"report": specs(), "suite": suites()}
+    others = [items for kinds, items in KINDS.items() if kinds not in ("reports", "suites")]
+    everything = [item for items in others for item in items()]
+    for of, paths in known.items():
+        everything += [Item(one, of, str(path), "") for one, path in paths.items()]
     found = named(everything)
     if not found:
         # Only then is anybody's package imported.
@@ -114,7 +124,8 @@ def find(name: str) -> Item:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
         raise InputError(f"{name} names several things: write {choices}.")
     (item,) = found
-    return _report(item.name, known[item.name]) if item.kind == "report" else item
+    paths = known.get(item.kind)
+    return _spec(item.kind, item.name, paths[item.name]) if paths else item
 
 
 def specs() -> dict[str, Path]:

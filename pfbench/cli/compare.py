@@ -17,12 +17,14 @@ from pfbench.cli.catalogue import spec_path, suites
 from pfbench.cli.grids import show_grids
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import announce, exit_if_failed
+from pfbench.cli.printing import announce, exit_if_failed, note
 from pfbench.cli.report import OUTPUT, command_line, commit
 from pfbench.cli.tables import Fact, heading, show, show_facts
-from pfbench.cli.words import plural, size
+from pfbench.cli.words import duration, plural, size
 
 if TYPE_CHECKING:
+    from pfbench.reporting.comparison import Comparison
+    from pfbench.reporting.documents.told import Told
     from pfbench.reporting.on_suite import OnSuite
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
@@ -37,13 +39,21 @@ def compare(
         "METHOD", "A known method, or your own as FILE.py:NAME; parameters in brackets."
     ),
     suite: str = option(
-        "SUITE", "quick, standard, norms, or the SPEC.toml of a suite.", default="quick"
+        "SUITE",
+        "quick, standard, norms (`pfbench list suites`), or the SPEC.toml of a suite.",
+        default="quick",
     ),
     output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     rerun: bool = flag("Make the runs of all methods here, so that seconds compare.", "--rerun"),
     text: bool = flag("Write no file.", "--text"),
+    problem: str | None = option(
+        "PROBLEM",
+        "Your problem in place of the suite's: every method of the suite that fits it is run here.",
+        "--problem",
+        "-p",
+    ),
     archive: Path | None = option(
         "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
     ),
@@ -57,29 +67,27 @@ def compare(
     """Compare a method with the catalogue, on a suite of problems.
 
     The method alone is run, with parameters of the suite where it needs some that are not given,
-    tuned with as many trials as all others. The runs of the others are shipped: their counts hold
-    on every machine. At the end stands where the method wins and loses.
+    tuned with as many trials as all others. The runs of the others are shipped with the suites of
+    pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
+    made here, and it is said first how long that takes. At the end stands where the method wins and
+    loses.
     """
     from pfbench.receipts.comparison import write
     from pfbench.reporting import prepare
-    from pfbench.reporting.on_suite import put_on
     from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.plugged import spelled_out
-    from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
     options.check_place(jobs, None)
-    path = spec_path("suite", suite, suites())
+    if problem is not None and (receipt is not None or archive is not None):
+        raise InputError("--problem goes with neither --receipt nor --archive: leave one out.")
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     if receipt is not None:
         if method is None:
             raise InputError("--receipt is of a METHOD: name one.")
         check_writable(receipt, f"--receipt {receipt}", error=StorageError)
-    spec = read_spec(path)
-    if price is not None:
-        spec = _priced(spec, price)
-    announce(spec.own_selectors, path)
+    spec, path = suite_of(suite, problem, price)
     if grid:
         show_grids(spec, method, as_json=as_json)
         return
@@ -94,13 +102,74 @@ def compare(
         elif method is not None:
             if not text:
                 prepare(output)
-            runs = _Runs(None if rerun else shipped_with(path), kept, engine, as_json)
-            compared = put_on(spec, method, runs, rerun=rerun)
+            shipped = None if rerun or problem is not None else shipped_with(path)
+            compared = compared_on(spec, method, Runs(shipped, kept, engine, as_json))
             if receipt is not None:
                 where = engine.environment()
                 write(receipt, spec, method, price or "", compared, where, __version__)
             _tell(compared, None if text else output, receipt, as_json=as_json)
             exit_if_failed(compared.own, ", and the report shows them as such")
+
+
+def suite_of(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
+    """Return a suite and its file, on a problem and at a price where these are given.
+
+    What it names of the user's is printed, then imported.
+    """
+    from pfbench.runs.planning.on_problem import on_problem
+    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.runs.planning.selecting import chosen_problem
+    from pfbench.runs.planning.spec import read_spec
+
+    if problem is None:
+        path = spec_path("suite", suite, suites())
+        spec = read_spec(path)
+        announce(spec.own_selectors, path)
+    elif suite not in suites():
+        raise InputError(
+            f"--problem takes the methods of a shipped suite ({', '.join(suites())}): put the "
+            f"problem into {suite} instead."
+        )
+    else:
+        problem = spelled_out("problem", problem)
+        announce([problem])
+        normed = getattr(chosen_problem(problem), "norm", None) is not None
+        path = suites()["norms" if normed and suite == "quick" else suite]
+        spec = on_problem(path, problem)
+    return spec if price is None else _priced(spec, price), path
+
+
+def compared_on(spec: "Spec", method: str, runs: "Runs") -> "OnSuite":
+    """Put a method on a suite; without shipped runs all are made here."""
+    from pfbench.reporting.on_suite import put_on
+
+    if not runs.quiet:
+        _say_first(spec, method, runs)
+    return put_on(spec, method, runs, rerun=runs.shipped is None)
+
+
+def _say_first(spec: "Spec", method: str, runs: "Runs") -> None:
+    """Say before any run what the seeds cannot tell, and how long the runs take."""
+    from pfbench.reporting.findings.seeds import too_few
+    from pfbench.runs.forecast import seconds_of
+    from pfbench.runs.planning.candidate import entered
+    from pfbench.runs.planning.suite import labels_of
+
+    entry, labels = entered(spec, method)
+    others = len({*labels_of(entry)} - {*labels})
+    few = too_few(len(spec.study.seeds), others, f"tell {labels[-1]} from no other in a family of")
+    if few:
+        note(f"{spec.name}: {few}")
+    if runs.shipped is None:
+        plans = [*entry.searches(), *entry.runs()]
+        there = runs.there(plans)
+        lacking = [plan for plan in plans if plan not in there]
+        if lacking:
+            seconds = seconds_of(lacking, runs.engine)
+            time = "" if seconds is None else f", about {duration(seconds)}"
+            tuned = ", and those of what the search chooses" if entry.study.tune else ""
+            methods = plural(len(labels_of(entry)), "method")
+            note(f"{spec.name}: {plural(len(lacking), 'run')} of {methods} to make{time}{tuned}")
 
 
 def shipped_with(path: Path) -> "Shipped | None":
@@ -134,7 +203,7 @@ def _priced(spec: "Spec", price: str) -> "Spec":
 
 
 @dataclass(frozen=True)
-class _Runs:
+class Runs:
     """Where the runs of a comparison come from: an archive, or this machine."""
 
     shipped: "Shipped | None"
@@ -196,7 +265,30 @@ class _Runs:
 def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report; the receipt is there already."""
     from pfbench.cli.report_text import table_of
+    from pfbench.reporting.findings import tuning, versus
+
+    told, comparison = told_of(compared, output)
+    labels, study = compared.labels, compared.report.spec.study
+    files = [*([] if receipt is None else [receipt]), *told.files]
+    facts = [
+        Fact("name", compared.report.spec.name),
+        Fact("runs", len(compared.report.spec.runs())),
+        Fact("sentences", list(told.sentences)),
+        Fact("duels", [row for one in labels for row in versus.as_json(comparison, one, labels)]),
+        Fact("chosen", tuning.as_json(study, labels)),
+        Fact("files", [str(file) for file in files]),
+    ]
+    if as_json:
+        show_facts(facts, as_json=True)
+        return
+    first, *further = told.sentences
+    show(first, *map(table_of, told.tables), heading("in words", *further), *map(str, files))
+
+
+def told_of(compared: "OnSuite", output: Path | None) -> "tuple[Told, Comparison]":
+    """Return where a method wins and loses, in words and tables; write the report, if anywhere."""
     from pfbench.reporting.documents.contents import contents
+    from pfbench.reporting.documents.told import Told
     from pfbench.reporting.findings import tuning, versus
     from pfbench.reporting.findings.front import front_in_words
     from pfbench.reporting.writing import write_contents
@@ -206,27 +298,13 @@ def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_
     about = everything.parts[0].front
     if about is None:
         raise AssertionError("a report on one method begins with it")
-    comparison = about.compared[0]
-    said = [about.sentence, *front_in_words(about)]
-    study = report.spec.study
-    files = [] if receipt is None else [receipt]
-    if output is not None:
-        files += write_contents(everything, output)
+    comparison, study = about.compared[0], report.spec.study
     tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
     chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
-    facts = [
-        Fact("name", report.spec.name),
-        Fact("runs", len(report.spec.runs())),
-        Fact("sentences", said),
-        Fact("duels", [row for one in labels for row in versus.as_json(comparison, one, labels)]),
-        Fact("chosen", tuning.as_json(study, labels)),
-        Fact("files", [str(file) for file in files]),
-    ]
-    if as_json:
-        show_facts(facts, as_json=True)
-        return
-    show(said[0], *map(table_of, tables), heading("in words", *said[1:]), *map(str, files))
+    files = [] if output is None else write_contents(everything, output)
+    said = about.sentence, *front_in_words(about)
+    return Told(said, tuple(tables), tuple(files)), comparison
 
 
 # --- the archive ----------------------------------------------------------------------------------

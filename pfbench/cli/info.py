@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -279,7 +280,7 @@ def _data(selector: Selector, item: Item) -> Described:
 def _report(selector: Selector, item: Item) -> Described:
     from pfbench.runs.planning.spec import read_spec
 
-    spec = read_spec(specs()[item.name])
+    spec = read_spec(Path(item.source))
     studies = [_study(study) for study in spec.studies]
     facts = [
         Fact("runs", len(spec.runs()), "runs"),
@@ -288,6 +289,15 @@ def _report(selector: Selector, item: Item) -> Described:
     ]
     shown = zip(spec.studies, studies, strict=True)
     return facts, [heading(study.title, fields(lines_of(known))) for study, known in shown]
+
+
+def _suite(selector: Selector, item: Item) -> Described:
+    """Return what a report is described by, and the file, to be copied from."""
+    from pfbench.runs.planning.spec import read_spec
+
+    facts, parts = _report(selector, item)
+    text = read_spec(Path(item.source)).text
+    return [*facts, Fact("text", text)], [*parts, heading(item.source, text.rstrip())]
 
 
 def _study(study: "Study") -> list[Fact]:
@@ -318,6 +328,7 @@ _KINDS: Mapping[str, Callable[[Selector, Item], Described]] = MappingProxyType(
         "measure": _measure,
         "data": _data,
         "report": _report,
+        "suite": _suite,
         "claim": lambda selector, item: describe(item.thing),
     }
 )

@@ -52,6 +52,10 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "receipt --check receipt.zip",
         ),
         "sweep": ("run {file} --dry-run", "run {file}", "report {file}"),
+        "suite": (
+            "compare frank-wolfe --suite {file} --grid",
+            "compare frank-wolfe --suite {file}",
+        ),
     }
 )
 """By kind, what is done next with the file."""
@@ -89,18 +93,18 @@ def new(
 ) -> None:
     """Write a working file to start from, with its test.
 
-    Into the current folder: NAME.py (NAME.toml of a sweep), which works as it stands, and
-    test_NAME.py; of benchopt the folder benchmark_NAME, for the command `benchopt run`; of action
-    the folder NAME_action, for a workflow of GitHub, and the same as a script for a shell; of
-    repository the folder NAME with a theorem, its test, the action and a workflow that runs it.
-    Nothing is overwritten.
+    Into the current folder: NAME.py, which works as it stands (NAME.toml of a sweep, and of a suite
+    with the methods of the suite quick), and test_NAME.py; of benchopt the folder benchmark_NAME,
+    for the command `benchopt run`; of action the folder NAME_action, for a workflow of GitHub, and
+    the same as a script for a shell; of repository the folder NAME with a theorem, its test, the
+    action and a workflow that runs it. Nothing is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
         raise unknown("kind", kind, (*NEXT, *_FOLDERS))
     if not _FORM.fullmatch(name):
         raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
-    module, suffix = "_".join(words), ".toml" if kind == "sweep" else ".py"
+    module, suffix = "_".join(words), ".toml" if kind in ("sweep", "suite") else ".py"
     names = {
         "my_thing": module,
         "my-thing": "-".join(words),
@@ -131,6 +135,18 @@ def new(
     show("\n".join([*shown, f"  pytest {test}"]))
 
 
+def _suite() -> str:
+    """Return the suite quick on another problem, as a template."""
+    from pfbench.cli.catalogue import suites
+    from pfbench.runs.planning.on_problem import suite_text
+
+    problem = "nonconvex-logistic[source=synthetic,rows=200,columns=10,seed={seed}]"
+    about = "The methods of the suite quick on other problems; docs/compare.md has all fields."
+    text = suite_text(suites()["quick"].read_text("utf-8"), "MyThing", about, {"mine": problem})
+    hint = "# Your own: FILE.py:NAME, from the folder of this file; {seed} is the seed of the run."
+    return text.replace("[problems]\n", f"{hint}\n[problems]\n")
+
+
 def _write_folder(
     folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
 ) -> None:
@@ -147,7 +163,8 @@ def _write_folder(
 
 def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
     """Write the text of a template with the names of what is new."""
-    text = (files("pfbench.cli") / "templates" / f"{template}.txt").read_text("utf-8")
+    path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
+    text = _suite() if template == "suite" else path_of.read_text("utf-8")
     with storing(str(path)), whole(path) as target:
         target.write(_with_names(text, names).encode())
 

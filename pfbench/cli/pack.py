@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench import __version__
 from pfbench.base.errors import InputError
+from pfbench.base.failures import ended
 from pfbench.base.files import check_writable
 from pfbench.base.visible import visible
 from pfbench.cli import options
@@ -127,7 +128,7 @@ def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json:
         facts, lacking = _inside(content, path)
         absent = content.take(beside)
         for name, why in absent.items():
-            complain(f"{name}, which is not in {path}, {why}.")
+            complain(f"{name}, which is not in {path}, {ended(why)}")
         for name in content.damaged:
             complain(f"{name} in {path} does not match its hash: it was changed.")
         for module in content.modules:
@@ -139,7 +140,7 @@ def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json:
             found = packing.check(content, share, engine, again(quiet=as_json))
     show_facts([*facts, *_outcome(found, other(content.about.get("lock", {})))], as_json=as_json)
     for reason, many in found.left_out.items():
-        complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {ended(reason)}")
     for key, what in found.differing:
         complain(f"run {key} is not what the archive says: made again, it differs in its {what}.")
     if lacking:

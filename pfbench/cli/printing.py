@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from pfbench.base.errors import StorageError
+from pfbench.base.failures import ended
 from pfbench.base.visible import visible
 from pfbench.cli.words import plural
 
@@ -118,7 +119,7 @@ def exit_if_failed(outcomes: "Iterable[Outcome]", remark: str = "") -> None:
         plan, run = failed[0].plan, failed[0].entry.run
         fail(
             f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
-            f"{plan.seed}: {run.status}: {run.stop_reason}."
+            f"{plan.seed}: {run.status}: {ended(run.stop_reason)}"
         )
 
 

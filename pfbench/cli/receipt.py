@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench import __version__
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.failures import ended
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_own
 from pfbench.cli import options, printing
@@ -217,9 +218,9 @@ def receipt(
         found, same = _checked(archive, check, salt, seconds, engine, files or Path())
         theorem = archive.form is RECEIPT
     for text in found.off:
-        printing.complain(f"{text}.")
+        printing.complain(ended(text))
     for text in found.unreached:
-        printing.complain(f"not checked: {text.rstrip('.')}.")
+        printing.complain(f"not checked: {ended(text)}")
     digest = hashlib.sha256(check.read_bytes()).hexdigest()
     text = _paragraph(check, digest, archive.about, salt, found, same=same, theorem=theorem)
     facts = [
@@ -265,7 +266,7 @@ def _checked(
         if kernels:
             printing.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
         for name, why in content.take(beside).items():
-            raise InputError(f"{name}, which is not in {path}, {why}.")
+            raise InputError(f"{name}, which is not in {path}, {ended(why)}")
         for module in content.modules:
             printing.complain(f"importing {module}, which is in {path}, in processes of its own.")
         with at_hand(content):

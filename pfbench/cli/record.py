@@ -14,6 +14,7 @@ from pfbench.cli import options, printing
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.receipt import shipped_suite
 from pfbench.cli.tables import show
+from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
     from pfbench.receipts.confined import Confinement
@@ -110,7 +111,7 @@ def page(
         for name, path in (catalogue.suites().items() if suites else ())
         if (one := shipped_suite(name))
     ]
-    show(f"wrote {output / 'index.html'}: {written(record, output, known)} receipts")
+    show(f"wrote {output / 'index.html'}: {plural(written(record, output, known), 'receipt')}")
 
 
 def _checked(

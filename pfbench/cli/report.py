@@ -96,7 +96,7 @@ def report(
             paths = _paths(spec, everything=everything)
             reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
     else:
-        reports = _stored(folders, problem or [], algorithm or [])
+        reports = stored_in(folders, problem or [], algorithm or [])
     if together is not None:
         reports = [joined(together, together, reports)]
     if not text:  # only the page tells of claims
@@ -153,7 +153,14 @@ def _made(
     return reports, everything
 
 
-def _stored(
+def made_of(
+    names: Sequence[str], folder: Path, engine: "Engine"
+) -> "tuple[list[Report], list[Outcome]]":
+    """Return the reports of specs by path or by name, with the runs made that the store lacks."""
+    return _made(_paths(names, everything=False), folder, engine, quiet=False)
+
+
+def stored_in(
     folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
 ) -> "list[Report]":
     """Return what stores have, which must be there."""

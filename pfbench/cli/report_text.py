@@ -12,7 +12,7 @@ from pfbench.cli.tables import fields, folded, heading
 from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.findings import orders_in_words, ranking, summary
+from pfbench.reporting.findings import ranking
 from pfbench.reporting.report import Report
 
 _MOST_PAIRS = 20_000
@@ -58,17 +58,7 @@ def _study(part: Part) -> Iterator[RenderableType]:
     said = [f"- {text}" for text in part.said]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
-    for table in (
-        orders_in_words.table(study, part.tested),
-        ranking.table(results),
-        *part.results_tables,
-        *part.tuning_tables,
-        summary.ratio_table(results),
-        tables.counts(results),
-        tables.ended_early(results),
-    ):
-        if table is not None:
-            yield table_of(table)
+    yield from map(table_of, part.tables)
 
 
 def table_of(table: tables.Table) -> RenderableType:

@@ -59,7 +59,7 @@ def run(
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. A run that failed for want of memory, disk or a variable is kept like any
     other: --again error makes it once more. At the end stands who needed how many calls to the
-    target. Exit status 1 if a run failed.
+    target. Exit status 1 if a run failed, or a method was refused on every problem.
     """
     from pfbench.base.checks import choice
     from pfbench.runs.planning.spec import read_spec
@@ -128,6 +128,7 @@ def _run(
     described: dict[PlannedRun, dict[str, Any]] = {}
     outcomes: list[Outcome] = []
     failed: list[Outcome] = []
+    refused: list[Outcome] = []
 
     board = Board(planned.name, total, engine.slots, quiet=quiet or as_json)
     problem = ""
@@ -139,6 +140,8 @@ def _run(
                 _tell(log, outcome)
                 if found.status in FAILURES:
                     failed.append(outcome)
+                elif found.status == "refused":
+                    refused.append(outcome)
                 if as_json or not quiet:
                     run = essence(found, planned.targets[outcome.plan], limits[outcome.plan])
                     outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
@@ -175,8 +178,10 @@ def _run(
             Fact("runs", runs),
         ]
         shown = [] if as_json else results_of(report)
-        show_facts(facts, *shown, _table(failed), as_json=as_json)
+        show_facts(facts, *shown, _reasons(refused), _table(failed), as_json=as_json)
     exit_if_failed(failed)
+    for method in _nowhere(planned, refused):
+        fail(f"{method} fits no problem of {planned.name}: every run of it was refused.", 1)
 
 
 def _tell(log: Log, outcome: "Outcome") -> None:
@@ -209,6 +214,26 @@ def _table(failed: "Sequence[Outcome]") -> RenderableType | None:
     rows = [(str(plan.seed), run.status, plan.algorithm, run.stop_reason) for plan, run in shown]
     title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
     return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
+
+
+def _reasons(refused: "Sequence[Outcome]") -> RenderableType | None:
+    """Return the table of why methods were refused, each reason once; None if none was."""
+    if not refused:
+        return None
+    found = Counter((one.plan.algorithm, one.entry.run.stop_reason) for one in refused)
+    rows = [(method, count, reason) for (method, reason), count in found.most_common(_SHOWN)]
+    return heading("refused", columns(("algorithm", "runs", "reason"), rows, right=("runs",)))
+
+
+def _nowhere(planned: "Spec", refused: "Sequence[Outcome]") -> Iterator[str]:
+    """Yield the first method of a sweep that fits none of its problems."""
+    plans = {one.plan for one in refused}
+    for study in planned.studies:
+        for one in study.algorithms:
+            of = [study.every_plan(on, one, at) for on in study.problems for at in study.settings]
+            if plans and plans.issuperset(plan for some in of for plan in some):
+                yield one.label
+                return
 
 
 def _told(origins: Mapping[str, int], words: Mapping[str, str]) -> str:

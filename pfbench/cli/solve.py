@@ -228,6 +228,8 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 
 def show_run(run: "Run", beside: Sequence[Line] = ()) -> None:
     """Print one run."""
+    from pfbench.runs.loop.run import NO_RESULT
+
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
     about: list[Line] = [
         *_what(run),
@@ -239,7 +241,7 @@ def show_run(run: "Run", beside: Sequence[Line] = ()) -> None:
         *beside,
     ]
     output = run.parameters.get("output", "last")
-    failed = run.status == "error"
+    failed = run.status in NO_RESULT
     final = None if failed else heading(f"measures at the output ({output})", _final(run))
     trace = _trace(run) if run.iterations or not failed else None
     show(fields(about), heading("oracle calls", _counts(run)), final, trace)
@@ -295,15 +297,14 @@ def _trace(run: "Run") -> RenderableType | None:
     """Return the trace of what was measured, None if nothing was."""
     import numpy as np
 
-    from pfbench.runs.loop.run import TRACE_COLUMNS
+    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_ends
 
     # Not `run.trace`: pandas takes longer to import than a small run does.
     trace = dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
     exact = [
         name
-        for name in run.columns
-        if name.endswith("_lower")
-        and np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
+        for name in lower_ends(run.columns)
+        if np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
@@ -326,16 +327,21 @@ def _trace(run: "Run") -> RenderableType | None:
 
 def _shown(runs: "Sequence[Run]") -> list[str]:
     """Return the final measures without the lower ends of intervals that are exact in all runs."""
+    from pfbench.runs.loop.run import lower_ends
+
+    lower = lower_ends(runs[0].final)
     return [
         name
         for name in runs[0].final
-        if not name.endswith("_lower")
+        if name not in lower
         or any(run.final[name] != run.final[name.removesuffix("_lower")] for run in runs)
     ]
 
 
 def show_runs(runs: "Sequence[Run]", beside: Sequence[Line] = ()) -> None:
     """Print several runs that differ by their seed: medians and ranges."""
+    from pfbench.runs.loop.run import NO_RESULT
+
     first = runs[0]
     statuses = Counter(run.status for run in runs)
     spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
@@ -343,7 +349,7 @@ def show_runs(runs: "Sequence[Run]", beside: Sequence[Line] = ()) -> None:
         if any(name in _made(run) for run in runs):
             spread[name] = [_made(run).get(name, 0) for run in runs]
     spread["seconds"] = [run.seconds for run in runs]
-    answered = [run for run in runs if run.status != "error"]
+    answered = [run for run in runs if run.status not in NO_RESULT]
     if answered:  # what is measured of a failed run is no result
         spread |= {name: [run.final.get(name) for run in answered] for name in _shown(answered)}
     names = "name", "median", "least", "largest"

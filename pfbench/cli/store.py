@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pfbench.base.errors import InputError
+from pfbench.base.failures import ended
 from pfbench.base.selectors import matches
 from pfbench.base.verdicts import VERDICT_NAMES
 from pfbench.base.visible import visible
@@ -168,7 +169,7 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
     real("--rerun", share, above=0.0, most=1.0)
     found = rerun(source, share, strangers_engine(jobs), told=again(quiet=quiet))
     for reason, many in found.left_out.items():
-        complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {ended(reason)}")
     for key, what in found.differing:
         complain(f"run {key} is not what its key says: made again, it differs in its {what}.")
     if found.differing:
@@ -245,7 +246,7 @@ def export(
     number = len(rows) - sum(left_out.values())
     show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():
-        complain(f"{plural(many, 'run')} left out: {reason}.")
+        complain(f"{plural(many, 'run')} left out: {ended(reason)}")
     _complain_of(listing)
 
 

@@ -20,7 +20,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
-from pfbench.base.selectors import by_module
+from pfbench.base.selectors import Selector, by_module
 from pfbench.base.state import Point
 from pfbench.problems.normed import OF_NORMS, lacking_norms
 from pfbench.sets.norms import NormBall
@@ -112,6 +112,14 @@ class FiniteSum(ABC):
         penalty = norm = best_known = None
         properties = frozenset()
         parameters = MappingProxyType({})
+
+    def __init_subclass__(cls, **further: Any) -> None:
+        """Keep the short form of a problem where a dataclass would show all its arrays."""
+        cls.__repr__ = vars(cls).get("__repr__", FiniteSum.__repr__)  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Return the selector, and the number of components."""
+        return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, n={self.n}>"
 
     def called(self, name: str, parameters: Mapping[str, Any]) -> Self:
         """Return this problem under the name and parameters that build it again."""

@@ -160,7 +160,7 @@ def problem(name: str, **parameters: Any) -> FiniteSum:
     name
         As in ``"quadratic"``, or with parameters, as in ``"quadratic[rows=20]"``.
     parameters
-        By their names.
+        By their names; ``set`` may be a set of `pfbench.sets`, too, as in ``set=L2Ball(5)``.
 
     Raises
     ------
@@ -174,10 +174,16 @@ def problem(name: str, **parameters: Any) -> FiniteSum:
     return _built(name, parameters)
 
 
-def _built(name: str, parameters: Mapping[str, Any]) -> FiniteSum:
+def _built(name: str, given: Mapping[str, Any]) -> FiniteSum:
     entry = named("problem", name, PROBLEMS)
+    parameters = _with_name_of_set(given)
     try:
-        return entry.build(parameters).called(name, parameters)
+        found = entry.build(parameters).called(name, parameters)
+        if parameters is not given and found.set.shape != given["set"].shape:
+            raise InputError(
+                f"set has points of shape {given['set'].shape}, and {name} of {found.set.shape}."
+            )
+        return found
     except (MemoryError, OverflowError, ValueError) as error:
         if isinstance(error, ValueError) and not str(error).startswith(_TOO_LARGE):
             raise
@@ -185,3 +191,13 @@ def _built(name: str, parameters: Mapping[str, Any]) -> FiniteSum:
             f"{Selector(name, parameters)} is too large to be built ({error}): choose smaller "
             "numbers."
         ) from error
+
+
+def _with_name_of_set(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return parameters with the name and the parameters of a set in place of the object."""
+    found = parameters.get("set")
+    kind = SETS.get(getattr(found, "name", ""))
+    if found is None or kind is None or type(found) is not kind or kind.needs:
+        return parameters
+    own = {name: getattr(found, name) for name in kind.parameters()}
+    return {**own, **parameters, "set": kind.name}

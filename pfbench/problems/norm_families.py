@@ -23,7 +23,9 @@ class NoisyFamily(OverAnySet):
     own_set = "none"
 
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "none")
-    noise: str = parameter("none", f"what the components add to f: {', '.join(NOISES)}")
+    noise: str = parameter(
+        "none", f"what the components add to f: {', '.join(NOISES)}; none has n = 1"
+    )
     sigma: float = parameter(1.0, "root of the noise's variance, which is exact")
     components: int = parameter(64, "n of normal noise")
     seed: int = parameter(0, "seed of what is drawn")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.failures import ended
 from pfbench.runs.storage.content import dtype_of, packed, unpacked
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.verification.claim import Claim
@@ -122,7 +123,7 @@ def tried(cell: Cell, seeds: Sequence[tuple[int, int]], at: int) -> "list[dict[s
     try:
         return [_row(cell, data, seed, at) for data, seed in seeds]
     except (Broken, Untestable) as error:
-        return f"{error}."
+        return ended(error)
 
 
 def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:

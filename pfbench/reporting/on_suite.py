@@ -16,6 +16,7 @@ from pfbench.runs.planning.suite import (
     runs_of,
     trials_of,
     with_first,
+    with_labels,
     with_runs,
     with_searches,
 )
@@ -76,7 +77,7 @@ def put_on(suite: Spec, method: str, runs: Runs, *, rerun: bool = False) -> OnSu
     """
     spec, labels = entered(suite, method)
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
-    spec = replace(spec, name=name, title=f"{labels[0]} on the suite {suite.name}")
+    spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     known, every = labels_of(spec), list[Outcome]()
     if not rerun:
         spec = with_searches(spec, labels, runs.there)
@@ -94,9 +95,24 @@ def put_on(suite: Spec, method: str, runs: Runs, *, rerun: bool = False) -> OnSu
     own = [one for one in outcomes if one.plan in mine]
     _refuse_who_fits_nowhere(suite, method, own)
     left_out = [label for label in known if label not in labels_of(spec)]
-    spec = replace(spec, about="\n\n".join([spec.about, *runs.told(spec, outcomes, left_out)]))
+    spec, unfit = without_unfit(spec, labels, outcomes)
+    planned = spec.targets
+    outcomes = [one for one in outcomes if one.plan in planned]
+    said = [f"They fit no problem here, and are left out: {', '.join(unfit)}."] if unfit else []
+    said += runs.told(spec, outcomes, left_out)
+    spec = replace(spec, about="\n\n".join([spec.about, *said]))
     report = replace(collect(spec, outcomes), mine=labels)
     return OnSuite(labels, own, [*every, *outcomes], report)
+
+
+def without_unfit(
+    suite: Spec, labels: Collection[str], outcomes: Sequence[Outcome]
+) -> tuple[Spec, list[str]]:
+    """Return a suite without the methods of which every run was refused, but for some; and them."""
+    refused = {one.plan for one in outcomes if one.entry.run.status == "refused"}
+    others = [label for label in suite.study.labels if label not in labels]
+    unfit = [label for label in others if runs_of(suite, [label]) <= refused]
+    return with_labels(suite, {*suite.study.labels} - {*unfit}), unfit
 
 
 def _refuse_who_fits_nowhere(suite: Spec, method: str, mine: Sequence[Outcome]) -> None:

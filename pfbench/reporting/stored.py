@@ -16,7 +16,7 @@ from pfbench.base.selectors import matches
 from pfbench.reporting.report import Report, collect
 from pfbench.reporting.words import counted
 from pfbench.runs.execute import Outcome
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.loop.run import Run, measures_of
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import labels_of
 from pfbench.runs.planning.plan import PlannedRun
@@ -212,12 +212,7 @@ def _named(selectors: Iterable[str]) -> tuple[Named, ...]:
 
 def _measures(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return what runs recorded, the most frequent first; the objective if they did nothing."""
-    names = Counter(
-        name
-        for run in runs
-        for name in run.columns
-        if name not in TRACE_COLUMNS and not name.endswith("_lower")
-    )
+    names = Counter(name for run in runs for name in measures_of(run.columns))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 
 

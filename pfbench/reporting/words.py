@@ -4,36 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-AXES: Mapping[str, str] = MappingProxyType(
-    {
-        "sfo": "SFO (component gradients)",
-        "lo": "LO calls",
-        "sso": "SSO (component Hessians)",
-        "hvp": "HVP (Hessian-vector products)",
-        "po": "PO calls",
-        "fo": "FO (full gradients)",
-        "fv": "FV (component values)",
-        "seconds": "seconds",
-    }
-)
-"""What a figure can have on its x-axis, by trace column."""
-
-MEASURES: Mapping[str, str] = MappingProxyType(
-    {
-        "objective": "Objective Ψ(x)",
-        "value": "Function value f(x)",
-        "suboptimality": "Suboptimality Ψ(x) − least known",
-        "fw_gap": "Frank-Wolfe gap V(x)",
-        "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
-        "estimator_error": "Estimator error |g − ∇f(x)|",
-        "dual_norm": "Dual norm of the gradient |∇f(x)|∗",
-        "lmo_products": "Products of matrices in a linear minimisation",
-        "coin": "Coin (1: heads, a full gradient)",
-        "rmse_truth": "RMSE to the underlying matrix",
-        "rmse_heldout": "RMSE on held-out entries",
-    }
-)
-"""What a figure can have on its y-axis; a measure that is not here goes by its own name."""
+from pfbench.runs.loop.axes import AXES as AXES
+from pfbench.runs.loop.axes import measure_name as measure_name
 
 WORDS: Mapping[str, str] = MappingProxyType(
     {
@@ -94,13 +66,6 @@ SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
 ABSENT = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def measure_name(name: str) -> str:
-    """Return how figures and tables call a measure, with its parameters if it has any."""
-    measure, bracket, given = name.partition("[")
-    told = f" at λ = {given.removeprefix('lam=').rstrip(']')}" if bracket else ""
-    return f"{MEASURES[measure]}{told}" if measure in MEASURES else name
 
 
 def inside(name: str) -> str:

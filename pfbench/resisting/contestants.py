@@ -17,6 +17,7 @@ from pfbench.base import user_code
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.failures import ended
 from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Asked
 from pfbench.base.selectors import Selector
@@ -158,7 +159,7 @@ def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
     try:
         made = method(**parsed.parameters)
     except TypeError as error:
-        raise InputError(f"{parsed.name} cannot be made: {error}.") from error
+        raise InputError(f"{parsed.name} cannot be made: {ended(error)}") from error
     return _fixed(made, fixed_seed)
 
 

@@ -204,7 +204,10 @@ class Mutant:
         """The fault, in words."""
         if isinstance(self.subject, Edited):
             return self.subject.about
-        return inspect.getdoc(self.subject.algorithm or self.subject.oracles) or ""
+        # Not `getdoc`: a class without a text of its own would have that of the right method.
+        of = self.subject.algorithm or self.subject.oracles
+        told = getattr(of, "__doc__", None) if inspect.isclass(of) else inspect.getdoc(of)
+        return inspect.cleandoc(told) if told else getattr(of, "__name__", "")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

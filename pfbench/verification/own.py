@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.failures import ended, place_of, placed
 from pfbench.base.names import unknown
 from pfbench.base.user_code import load
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
@@ -90,12 +91,10 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
             else:
                 look(Trial(one, effort=effort))
         except (PfbenchError, Untestable) as error:
-            raise InputError(
-                f"the claim {one.name} is refused: {str(error).rstrip('.')}."
-            ) from error
+            raise InputError(f"the claim {one.name} is refused: {ended(error)}") from error
         except Exception as error:
-            words = f"{type(error).__name__}: {str(error).rstrip('.')}"
-            raise InputError(f"the claim {one.name} fails with {words}.") from error
+            words = placed(f"{type(error).__name__}: {error}", place_of(error))
+            raise InputError(f"the claim {one.name} fails with {words}") from error
 
 
 def parted(reference: str) -> tuple[str, str]:

@@ -201,7 +201,9 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
         elif is_dataclass(algorithm):
             made = replace(algorithm, **given)  # type: ignore[type-var]
     except Exception as error:
-        raise Lacks(f"it cannot be made with the claim's parameters: {error}") from error
+        unknown = " and no ".join(name for name in wanted if name not in known)
+        unused = f"; it has no {unknown}, which the claim sets" if unknown else ""
+        raise Lacks(f"it cannot be made with the claim's parameters: {error}{unused}") from error
     found: Algorithm = made
     return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any, Self
 
+from pfbench.base.failures import ended
 from pfbench.base.notebook import html_fields
 from pfbench.base.verdicts import NEAR
 from pfbench.base.verdicts import Verdict as VerdictName
@@ -135,11 +136,11 @@ def _judged(trial: Trial) -> Verdict:
         evidence = in_other_units(trial, trial.claim.check(trial))
     except Broken as error:
         verdict = VerdictName.FAILED if isinstance(error, Raised) else VerdictName.VIOLATED
-        evidence = _nothing(verdict, f"{error}.")
+        evidence = _nothing(verdict, ended(error))
         return _verdict(trial.claim, evidence, perf_counter() - started, broken=True)
     except Untestable as error:
         verdict = VerdictName.FAILED if isinstance(error, Lacks) else VerdictName.INCONCLUSIVE
-        return _lost(trial.claim, verdict, f"{error}.", perf_counter() - started)
+        return _lost(trial.claim, verdict, ended(error), perf_counter() - started)
     return _verdict(trial.claim, evidence, perf_counter() - started)
 
 

@@ -16,7 +16,7 @@ from pfbench.adapters import (
     ScipyMinimize,
 )
 from pfbench.adapters.handover import Abandoned, handed_over
-from pfbench.base.errors import Refused
+from pfbench.base.errors import InputError, Refused
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.runs.planning.plan import PlannedRun
@@ -239,9 +239,8 @@ def test_what_raises_ends_the_run_with_its_words():
 
 def test_points_that_are_no_arrays_are_refused():
     recovery = pf.problem("robust-matrix-recovery", rows=6, columns=5, source="synthetic")
-    run = pf.solve(recovery, CoptFrankWolfe(iterations=3, smoothness=1.0))
-    assert run.status == "error"
-    assert "whose points are arrays" in run.stop_reason
+    with pytest.raises(InputError, match="whose points are arrays"):
+        pf.solve(recovery, CoptFrankWolfe(iterations=3, smoothness=1.0))
 
 
 def test_the_function_ends_with_the_generator():

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import own_things
 import pytest
 from helpers import assert_one_sentence
 from hypothesis import given
@@ -114,11 +115,37 @@ def test_a_curve_is_the_trace(run):
     (line,) = axes.lines
     np.testing.assert_array_equal(line.get_xdata(), run.trace["sfo"])
     np.testing.assert_array_equal(line.get_ydata(), run.trace["fw_gap"])
-    assert (axes.get_yscale(), axes.get_ylabel(), axes.get_xlabel()) == ("log", "fw_gap", "sfo")
+    words = axes.get_yscale(), axes.get_ylabel(), axes.get_xlabel()
+    assert words == ("log", "Frank-Wolfe gap V(x)", "SFO (component gradients)")
     assert len(axes.collections) == 1
-    assert run.plot("value", against="iteration", axes=axes) is axes
+    assert run.plot("value", against="iteration", ax=axes) is axes
     assert len(axes.lines) == 2
     pyplot.close(axes.figure)
+
+
+def test_several_runs_are_drawn_in_one_figure_and_no_legend_covers_them(run):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    axes = pf.plot([run, replace(run, seed=7)], "value")
+    axes.figure.canvas.draw()
+    assert [text.get_text()[-6:] for text in axes.get_legend().get_texts()] == ["seed 0", "seed 7"]
+    assert not axes.get_legend().get_window_extent().overlaps(axes.get_window_extent())
+    assert axes.get_title() == run.problem
+    pyplot.close(axes.figure)
+    for wrong in ([], [3], None):
+        with pytest.raises(InputError) as refused:
+            pf.plot(wrong)
+        assert_one_sentence(refused, "a run, or several")
+
+
+def test_what_a_notebook_shows_is_short(run):
+    problem, algorithm = pf.problem("quadratic", rows=20), pf.algorithm("frank-wolfe", iterations=3)
+    for thing in (problem, algorithm, run, own_things.Quadratic()):
+        assert len(repr(thing)) < 250
+    assert "n=20" in repr(problem)
+    assert repr(algorithm) == "algorithm('frank-wolfe[iterations=3]')"
+    assert "finished after" in repr(run)
 
 
 @pytest.mark.parametrize(

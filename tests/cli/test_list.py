@@ -4,7 +4,10 @@ import pytest
 
 from pfbench.claims.catalogue import CLAIMS
 
-KINDS = ("algorithms", "problems", "sets", "estimators", "measures", "claims", "reports", "data")
+KINDS = (
+    *("algorithms", "problems", "sets", "estimators", "measures", "claims"),
+    *("reports", "suites", "data"),
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,6 +32,7 @@ def test_every_kind_has_its_members(pfbench):
     assert {"l1", "l2", "linf", "simplex", "nuclear"} <= names["sets"]
     assert {"a9a", "movielens-latest-small", "digits"} <= names["data"]
     assert names["reports"] >= {"gradient-estimators"}
+    assert names["suites"] >= {"quick", "standard", "norms"}
     assert {"objective", "fw_gap", "rmse_truth"} <= names["measures"]
 
 

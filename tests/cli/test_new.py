@@ -41,7 +41,7 @@ def test_the_tests_that_are_written_pass(written):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
-    assert "17 passed" in done.stdout
+    assert "18 passed" in done.stdout
 
 
 def test_what_is_written_is_formatted_and_without_lint(written):
@@ -62,7 +62,7 @@ def test_the_commands_that_are_named_work(pfbench, folder, kind):
     told = pfbench("new", kind, f"Our{kind.capitalize()}")
     module = f"our_{kind}"
     first, *commands, test = told.out.splitlines()
-    file = f"{module}.toml" if kind == "sweep" else f"{module}.py"
+    file = f"{module}.toml" if kind in ("sweep", "suite") else f"{module}.py"
     assert first == f"wrote {file} and test_{module}.py; next:"
     assert test == f"  pytest test_{module}.py"
     assert (folder / f"test_{module}.py").exists()

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from command_line import SMALL, SVRG
 
+from pfbench.problems.normed import KINDS
+
 N = 60
 
 
@@ -359,3 +361,17 @@ def test_with_a_yes_it_is_begun(pfbench):
     """A long schedule that its target ends at once."""
     outcome = solve(pfbench, "--yes", "--stop", "fw_gap=1e9", "--json", algorithm=ENDLESS)
     assert (outcome.json["status"], outcome.json["iterations"]) == ("target", 0)
+
+
+@pytest.mark.parametrize("norm", KINDS)
+@pytest.mark.parametrize("more", [("--repeat", 2), ("--measure", "lmo_lower,lmo_upper")])
+def test_a_problem_with_a_norm_is_solved_and_shown(pfbench, norm, more):
+    """It raised a KeyError: `lmo_lower` is no lower end of an interval."""
+    outcome = solve(
+        pfbench,
+        *more,
+        problem=f"matrix-least-squares[noise=normal,norm={norm}]",
+        algorithm="muon[iterations=3,step=0.05,batch=4,beta=0.9]",
+    )
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "lmo_lower" in outcome.out

@@ -178,7 +178,7 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
 def test_the_summary_counts_failures(spec, with_failures):
     results = collect(spec, with_failures).results[0]
     assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
-    assert "(1 budget and 1 diverged)" in summary.sentences(results)[0]
+    assert "(1 spent the budget and 1 diverged)" in summary.sentences(results)[0]
     final = summary.extents(results).rows[0].cells[0]
     assert (final.runs, final.planned) == (2, 3)
     assert tables.plain(final).endswith("[2 of 3 runs]")

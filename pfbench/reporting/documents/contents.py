@@ -13,16 +13,15 @@ from pathlib import Path
 from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison, all_at_equal_counts
 from pfbench.reporting.figures.panels import Figure, figure
-from pfbench.reporting.findings import orderings, orders_in_words, summary, tuning
+from pfbench.reporting.findings import orderings, orders_in_words, ranking, summary, tuning
 from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.front import Front, front, front_in_words
 from pfbench.reporting.findings.orderings import Tested
-from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
 from pfbench.reporting.report import Environment, Report
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics.curves import column
-from pfbench.reporting.tables import Table
+from pfbench.reporting.tables import Table, counts, ended_early
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import counted, listed, measure_name, significant
 from pfbench.runs.planning.study import Spec, Study
@@ -109,6 +108,20 @@ class Part:
     def tuning_tables(self) -> list[Table]:
         """What tuning chose, and what flips."""
         return tuning.tuning_tables(self.results, self.compared)
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables that are read on a screen."""
+        found = [
+            orders_in_words.table(self.study, self.tested),
+            ranking.table(self.results),
+            *self.results_tables,
+            *self.tuning_tables,
+            summary.ratio_table(self.results),
+            counts(self.results),
+            ended_early(self.results),
+        ]
+        return [table for table in found if table is not None]
 
     @cached_property
     def medians(self) -> Table:
@@ -206,7 +219,7 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
 def _part(spec: Spec, results: Results, mine: tuple[str, ...]) -> Part:
     compared = tuple(comparisons(results))
     about = front(compared, mine) if mine else None
-    shown = all_at_equal_counts(results).only(about.shown if about else foremost(results))
+    shown = all_at_equal_counts(results).only(about.shown if about else ranking.foremost(results))
     return Part(
         results,
         compared,

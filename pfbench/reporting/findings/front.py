@@ -140,14 +140,20 @@ class Front:
         return Table(
             f"{self.label} against the best of its class",
             f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
-            "behind each ratio its 95 % interval over the seeds (bootstrap). Its class "
-            f"are the {counted(len(self.rivals), 'other')} among the {self.kind}. Bold: fewer than "
+            "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
+            f"{self._class}. Bold: fewer than "
             "the best, told by a rank test over the seeds (Holm over its tests against each other "
             f"to that target). {SAME}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."
             f"{frontier if others else ''}",
             (self.results.head, "target", *heads),
             rows,
         )
+
+    @property
+    def _class(self) -> str:
+        """The others of its class, in words."""
+        others = counted(len(self.rivals), "other")
+        return f"the {others} among the {self.kind}" if self.outside else f"all {others}"
 
     def _asks(self, comparison: Comparison) -> bool:
         """Return whether it makes calls of this kind; a price that is stated is the only scale."""

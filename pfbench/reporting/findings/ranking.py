@@ -318,7 +318,8 @@ def ranked_by(results: Results, price: Price | None = None) -> str:
 def _note(results: Results) -> str:
     """Return how the table is to be read."""
     study = results.study
-    runs = [run for _, run in results.runs]
+    # A run that stands at several settings, or for several targets, is one.
+    runs = list({id(run): run for _, run in results.runs}.values())
     said = []
     if study.stop is not None:
         hits = runtimes(runs, study.stop, Price.of("iteration")).hits

@@ -13,8 +13,8 @@ from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics.curves import Final
 from pfbench.reporting.statistics.prices import PRODUCTS, Price
-from pfbench.reporting.tables import Cell, Row, Table
-from pfbench.reporting.words import AXES, inside, significant
+from pfbench.reporting.tables import Cell, Row, Table, calls
+from pfbench.reporting.words import AXES, inside
 
 CSV_HEAD = (
     "problem",
@@ -121,7 +121,7 @@ def _too_few(comparison: Comparison) -> str:
 
 def _where(comparison: Comparison) -> str:
     budgets = dict.fromkeys(
-        ", ".join(f"{significant(limit)} {kind.upper()}" for kind, limit in one.limits.items())
+        ", ".join(f"{calls(limit)} {kind.upper()}" for kind, limit in one.limits.items())
         for one in comparison.panels
     )
     if list(budgets) == [""]:

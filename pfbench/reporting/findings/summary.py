@@ -62,7 +62,7 @@ def _ended(results: Results) -> str:
     whole = (
         "finished"
         if as_planned.keys() <= {"finished"}
-        else f"ended as planned ({_ways(as_planned)})"
+        else f"ended as planned: {_ways(as_planned)}"
     )
     if not early:
         return f"All {counted(total, 'run')} {whole}."
@@ -72,8 +72,22 @@ def _ended(results: Results) -> str:
     )
 
 
+_WAYS: Mapping[str, str] = {
+    "target": "reached the target",
+    "budget": "spent the budget",
+    "finished": "finished",
+    "timeout": "reached the time limit",
+    "diverged": "diverged",
+    "error": "raised an error",
+    "killed": "killed",
+    "refused": "refused",
+}
+"""How runs end, by their status."""
+
+
 def _ways(statuses: Mapping[str, int]) -> str:
-    return listed([f"{number} {status}" for status, number in sorted(statuses.items())])
+    ways = sorted(statuses.items())
+    return listed([f"{whole(number)} {_WAYS[status]}" for status, number in ways])
 
 
 def _falls(results: Results, measure: str) -> str:

@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.base.errors import BudgetExhausted, Diverged, InputError, TimeLimitReached, in_words
-from pfbench.base.failures import Place, place_of
+from pfbench.base.errors import (
+    BudgetExhausted,
+    Diverged,
+    InputError,
+    NotBegun,
+    TimeLimitReached,
+    in_words,
+)
+from pfbench.base.failures import Place, passes_through, place_of, placed
 from pfbench.base.protocols import Form
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -87,6 +94,7 @@ def drive(
     time_limit: float | None = None,
     watch: Callable[[Progress], object] | None = None,
     isolated: bool = False,
+    strict: bool = False,
 ) -> Run:
     """Make a run.
 
@@ -102,11 +110,15 @@ def drive(
         Is told where the run stands after each iteration, while its clock stands still.
     isolated
         Whether the method runs in a process of its own; see `apart`.
+    strict
+        Whether a method that raises before it queries an oracle raises here.
 
     Raises
     ------
     InputError
         If the target's measure is not defined on the problem.
+    NotBegun
+        If `strict`, and the method raises before it queries an oracle.
     Refused
         If the problem lacks an oracle that the algorithm asks.
     """
@@ -118,7 +130,7 @@ def drive(
     form = form_of(x0, problem.name)
     ask = offering(ready.asks)(backend, ledger, problem.set.diameter, form)
     at = Progress(State(x0), x0)
-    driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch)
+    driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch, strict)
     trace = driver.trace
     begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
@@ -135,6 +147,8 @@ def drive(
         status, reason = "error", trace.failed
     elif final["objective"] is None and status in HOLDS:
         status, reason = "diverged", "the objective at the output is not finite"
+    if status == "error" or (status == "diverged" and not at.arrival[0]):
+        final = dict.fromkeys(final)  # what was measured, as of the start, is no result
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
         algorithm=ready.selector,
@@ -171,6 +185,7 @@ class _Driver:
     stop: Stop | None
     time_limit: float | None
     watch: Callable[[Progress], object] | None
+    strict: bool
 
     def __post_init__(self) -> None:
         self.weight = _weight(self.ready.algorithm)
@@ -268,6 +283,8 @@ class _Driver:
             return "killed", "interrupted by the user"
         except (Exception, SystemExit, GeneratorExit) as error:
             self.place = place_of(error)
+            if self.strict and not (self.at.iterations or any(self.ledger.spent)):
+                self._refuse(error)
             said = in_words(error)
             return "error", NO_MEMORY.format(said) if isinstance(error, MemoryError) else said
         if self.ledger.ended:
@@ -275,6 +292,13 @@ class _Driver:
         if not isinstance(state, State):
             return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
+
+    def _refuse(self, error: BaseException) -> None:
+        """Raise for a method that has not begun; not where its first query was wrong."""
+        if not passes_through(error, "oracles"):
+            words = placed(in_words(error), self.place)
+            name = self.ready.algorithm.name
+            raise NotBegun(f"{name} fails before its first oracle call: {words}") from error
 
     def _apart(self, new: State) -> State:
         """Return the new state, with its own x if the method changes what it yielded.

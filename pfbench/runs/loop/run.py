@@ -1,17 +1,18 @@
 """The result of one run."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import real, text
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
 from pfbench.base.failures import Place
-from pfbench.base.names import told, unknown
+from pfbench.base.names import told
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
+from pfbench.runs.loop.axes import checked, draw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,11 +34,14 @@ HOLDS = frozenset({"finished", "target", "budget", "timeout"})
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 
+NO_RESULT = frozenset({"error", "diverged"})
+"""Statuses of runs whose final measures are not shown: they are of no result."""
+
 SAYS_NOTHING = frozenset({"killed"})
 """Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Run:
     """One run of an algorithm on a problem.
 
@@ -58,7 +62,8 @@ class Run:
     counts
         Exact oracle counts of the whole run, those of an incomplete last iteration included.
     final
-        Measures at the declared output, by name (units of the measure; None where undefined).
+        Measures at the declared output, by name (units of the measure; None where undefined, and
+        of a run that failed, or diverged before its first iterate: it has no output).
     seconds
         Time of the run without measures and compilation, in seconds.
     oracle_seconds
@@ -96,11 +101,11 @@ class Run:
     oracle_seconds: float
     failure_probability: float
     columns: tuple[str, ...]
-    rows: Sequence[tuple[Any, ...]] = field(repr=False)
+    rows: Sequence[tuple[Any, ...]]
     own_output: bool | None = None
     place: Place | None = None
     note: str = ""
-    x: Point = field(default=None, repr=False)
+    x: Point = None
 
     @property
     def trace(self) -> "pd.DataFrame":
@@ -131,67 +136,17 @@ class Run:
         return next((k for k, v in values if v is not None and -math.inf < v <= target), None)
 
     def plot(
-        self, measure: str | None = None, against: str = "sfo", axes: "Axes | None" = None
+        self, measure: str | None = None, against: str = "sfo", ax: "Axes | None" = None
     ) -> "Axes":
-        """Draw a measure of the trace; an interval is shaded.
+        """Draw a measure of the trace; see `pfbench.plot`, which draws several runs."""
+        return plot([self], measure, against, ax)
 
-        Parameters
-        ----------
-        measure
-            Its name in the trace; the first if not given.
-        against
-            What stands below: a kind of calls, ``"iteration"`` or ``"seconds"``.
-        axes
-            Where to draw, as with other runs; new ones if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            What was drawn in.
-
-        Raises
-        ------
-        InputError
-            If a name is unknown, nothing was recorded, or matplotlib is not installed.
-        """
-        lower_ends = {f"{name}_lower" for name in self.columns}
-        measures = [name for name in self.columns if name not in lower_ends.union(TRACE_COLUMNS)]
-        if not measures:
-            raise InputError(
-                "the trace of this run has no measure: give solve() measures to record."
-            )
-        measure = measures[0] if measure is None else measure
-        given = ("measure", measure, measures), ("count", against, TRACE_COLUMNS)
-        for kind, name, known in given:
-            if not isinstance(name, str) or name not in known:
-                raise unknown(f"{kind} of the trace", name, known)
-        if axes is not None and not hasattr(axes, "fill_between"):
-            raise InputError(f"axes must be matplotlib's, not {told(axes)}.")
-        try:
-            from matplotlib import pyplot
-        except ImportError as error:
-            raise InputError('plot needs matplotlib: pip install "pfbench[report]".') from error
-        return self._drawn(pyplot.subplots()[1] if axes is None else axes, measure, against)
-
-    def _drawn(self, axes: "Axes", measure: str, against: str) -> "Axes":
-        def column(name: str) -> list[float]:
-            """Return a column of the trace, cut to what can be drawn; NaN where it is undefined."""
-            values = (row[self.columns.index(name)] for row in self.rows)
-            floats = (math.nan if value is None else float(value) for value in values)
-            return [_drawable(value) if math.isfinite(value) else value for value in floats]
-
-        calls, upper = column(against), column(measure)
-        (line,) = axes.plot(calls, upper, label=f"{self.algorithm}, seed {self.seed}")
-        drawn = upper
-        if f"{measure}_lower" in self.columns:
-            lower = column(f"{measure}_lower")
-            axes.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
-            drawn = upper + lower
-        if all(value > 0 for value in drawn if math.isfinite(value)):
-            axes.set_yscale("log")
-        axes.set(xlabel=against, ylabel=measure, title=self.problem)
-        axes.legend()
-        return axes
+    def __repr__(self) -> str:
+        """Return what was run, how it ended and what it took, in short."""
+        made = [f"{name}={count}" for name, count in self.counts.as_dict().items() if count]
+        ended = f"{self.status} after {self.iterations} iterations"
+        told = ", ".join([ended, *made])
+        return f"<Run of {self.algorithm} on {self.problem}, seed {self.seed}: {told}>"
 
     def _repr_html_(self) -> str:
         """Return the run as Jupyter shows it."""
@@ -210,7 +165,7 @@ class Run:
         counts = {name: number for name, number in self.counts.as_dict().items() if number}
         final = {name: value for name, value in self.final.items() if value is not None}
         shown = html_fields(about, "run") + html_fields(counts, "oracle calls")
-        if self.status == "error":  # what was measured is no result
+        if self.status in NO_RESULT:
             return shown
         return shown + html_fields(final, "measures at the output")
 
@@ -227,10 +182,73 @@ class Run:
         }
 
 
-def _drawable(value: float) -> float:
-    """Return a number so far from overflow that an axis can have a margin beyond it."""
-    return min(max(value, -1e250), 1e250)
-
-
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 """The columns that every trace begins with."""
+
+
+def lower_ends(names: Collection[str]) -> frozenset[str]:
+    """Return the names of lower ends of intervals whose upper end has a name, too."""
+    return frozenset(f"{name}_lower" for name in names).intersection(names)
+
+
+def measures_of(columns: Collection[str]) -> list[str]:
+    """Return the measures among the columns of a trace, an interval by its upper end."""
+    return [name for name in columns if name not in lower_ends(columns).union(TRACE_COLUMNS)]
+
+
+def plot(
+    runs: "Run | Iterable[Run]",
+    measure: str | None = None,
+    against: str = "sfo",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a measure of the traces of runs in one figure; an interval is shaded.
+
+    Parameters
+    ----------
+    runs
+        From `pfbench.solve` or `pfbench.runs_in`.
+    measure
+        Its name in the traces; the first that all have if not given.
+    against
+        What stands below: a kind of calls, ``"iteration"`` or ``"seconds"``.
+    ax
+        The axes of matplotlib to draw in, with what is there; new ones if not given.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        What was drawn in.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, nothing was recorded, or matplotlib is not installed.
+    """
+    try:
+        listed = [runs] if isinstance(runs, Run) else list(runs)
+    except TypeError:
+        listed = []
+    if not listed or not all(isinstance(run, Run) for run in listed):
+        raise InputError(f"runs={told(runs)} must be a run, or several, from pf.solve.")
+    common = [
+        name
+        for name in measures_of(listed[0].columns)
+        if all(name in measures_of(run.columns) for run in listed)
+    ]
+    if not common:
+        of = "this run" if len(listed) == 1 else "these runs"
+        what = "measure" if len(listed) == 1 else "measure in common"
+        raise InputError(f"the trace of {of} has no {what}: give solve() measures to record.")
+    measure = checked("measure", common[0] if measure is None else measure, common)
+    against = checked("count", against, TRACE_COLUMNS)
+    problems = {run.problem for run in listed}
+    curves = [
+        dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
+        | {
+            "label": f"{run.algorithm}, seed {run.seed}"
+            + (f", on {run.problem}" if len(problems) > 1 else "")
+        }
+        for run in listed
+    ]
+    return draw(curves, measure, against, ax, problems.pop() if len(problems) == 1 else "")

@@ -25,6 +25,7 @@ def solve(
     every: int = 1,
     start: Point = None,
     isolated: bool = False,
+    strict: bool = False,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -36,6 +37,9 @@ def solve(
         Run the method in a process of its own, which has nothing of the problem: each call is a
         message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
         one to six milliseconds. The algorithm must be one that another process can import.
+
+    strict
+        Raise for a method that raises before it queries an oracle, as `pfbench.solve` does.
 
     Raises
     ------
@@ -56,4 +60,5 @@ def solve(
         stop=stop,
         time_limit=time_limit,
         isolated=isolated,
+        strict=strict,
     )

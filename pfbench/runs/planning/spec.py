@@ -78,8 +78,8 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
-def read_spec(path: Path) -> Spec:
-    """Read the TOML file of a sweep or a report.
+def read_spec(path: Path, text: str | None = None) -> Spec:
+    """Read the TOML file of a sweep or a report; a text if it is given, as if it were that file.
 
     Nothing that the file names is imported or built.
 
@@ -89,7 +89,7 @@ def read_spec(path: Path) -> Spec:
         If the file cannot be read, is not TOML, or a field is missing, unknown or wrong; the
         message names the field. `Mistakes`, which tell of each, if there are several.
     """
-    table, text = read_toml(path)
+    table, text = read_toml(path, text)
     table = _files_beside(path, table)
     noting, where = Noting(), str(path)
     own = (*PAGE, *NEEDED, *OPTIONAL) if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)

@@ -64,5 +64,10 @@ def with_runs(suite: Spec, labels: Collection[str], there: There) -> Spec:
     study = suite.study
     of = {label: runs_of(suite, [label]) for label in study.labels}
     known = {*there([plan for label in of if label not in labels for plan in of[label]])}
-    kept = tuple(one for one in study.algorithms if one.label in labels or of[one.label] <= known)
+    return with_labels(suite, {label for label in of if label in labels or of[label] <= known})
+
+
+def with_labels(suite: Spec, labels: Collection[str]) -> Spec:
+    """Return a suite with some of its methods alone."""
+    kept = tuple(one for one in suite.study.algorithms if one.label in labels)
     return suite.each(lambda study: replace(study, algorithms=kept))

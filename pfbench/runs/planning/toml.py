@@ -26,8 +26,8 @@ _KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
 _INT64 = range(-(2**63), 2**63)
 
 
-def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """Return a TOML file as a table, and its text.
+def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]:
+    """Return a TOML file as a table, and its text, which is read if it is not given.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         If the file cannot be read, is not TOML, is larger than a spec can be, is nested very deep,
         or has an integer that 64 bits do not hold.
     """
-    text = _text(path)
+    text = _text(path) if text is None else text
     _check_text(text, path)
     try:
         table = tomllib.loads(text)

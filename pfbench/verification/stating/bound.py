@@ -337,7 +337,7 @@ def bound(
     choice("over", over, OVER)
     bounds = dict(most) if isinstance(most, Mapping) else {"": most}
     for one in bounds.values():
-        check_function("most", one, 3 if over in _EACH else 2)
+        check_function("the bound", one, 3 if over in _EACH else 2)
     if over == "step" or not isinstance(of, str):
         check_function("of", of, 3 if over == "step" else 2)
     if pooled and over not in _EACH:

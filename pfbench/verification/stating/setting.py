@@ -301,7 +301,7 @@ def check_fit(case: Case) -> None:
 
 
 def check_function(what: str, function: Any, arguments: int) -> None:
-    """Refuse what cannot be called with so many arguments.
+    """Refuse what cannot be called with so many arguments: constants, parameters, and so on.
 
     Raises
     ------

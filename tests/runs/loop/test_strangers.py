@@ -8,7 +8,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.algorithms.base import Algorithm
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, NotBegun
 from pfbench.base.state import State
 from pfbench.points import combine, inner, keep
 from pfbench.problems import FiniteSum
@@ -178,10 +178,10 @@ def test_a_wrong_signature_and_an_exit_are_the_methods_errors():
     def leaves(ask, x, rng):
         raise SystemExit(7)
 
-    run = pf.solve(DENSE, Wrong())
-    assert run.status == "error"
-    assert "takes 2 positional arguments" in run.stop_reason
-    assert "SystemExit" in stops(DENSE, leaves).stop_reason
+    with pytest.raises(NotBegun, match="takes 2 positional arguments"):
+        pf.solve(DENSE, Wrong())
+    with pytest.raises(NotBegun, match="SystemExit: 7"):
+        pf.solve(DENSE, leaves)
 
 
 def test_counts_that_are_no_longer_exact_end_the_run_as_an_error():

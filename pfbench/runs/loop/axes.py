@@ -1,0 +1,115 @@
+"""The axes of figures: how the columns of a trace are called, and runs drawn in one figure."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.names import told, unknown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+AXES: Mapping[str, str] = MappingProxyType(
+    {
+        "sfo": "SFO (component gradients)",
+        "lo": "LO calls",
+        "sso": "SSO (component Hessians)",
+        "hvp": "HVP (Hessian-vector products)",
+        "po": "PO calls",
+        "fo": "FO (full gradients)",
+        "fv": "FV (component values)",
+        "seconds": "seconds",
+    }
+)
+"""What a figure can have on its x-axis, by trace column."""
+
+MEASURES: Mapping[str, str] = MappingProxyType(
+    {
+        "objective": "Objective Ψ(x)",
+        "value": "Function value f(x)",
+        "suboptimality": "Suboptimality Ψ(x) − least known",
+        "fw_gap": "Frank-Wolfe gap V(x)",
+        "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
+        "estimator_error": "Estimator error |g − ∇f(x)|",
+        "dual_norm": "Dual norm of the gradient |∇f(x)|∗",
+        "lmo_products": "Products of matrices in a linear minimisation",
+        "coin": "Coin (1: heads, a full gradient)",
+        "rmse_truth": "RMSE to the underlying matrix",
+        "rmse_heldout": "RMSE on held-out entries",
+    }
+)
+"""What a figure can have on its y-axis; a measure that is not here goes by its own name."""
+
+
+def measure_name(name: str) -> str:
+    """Return how figures and tables call a measure, with its parameters if it has any."""
+    measure, bracket, given = name.partition("[")
+    told = f" at λ = {given.removeprefix('lam=').rstrip(']')}" if bracket else ""
+    return f"{MEASURES[measure]}{told}" if measure in MEASURES else name
+
+
+def draw(
+    curves: Sequence[Mapping[str, Any]],
+    measure: str,
+    against: str,
+    ax: "Axes | None" = None,
+    title: str = "",
+) -> "Axes":
+    """Draw a measure of several runs in one figure; an interval is shaded.
+
+    Parameters
+    ----------
+    curves
+        The columns of each trace by name, and its ``label``.
+    ax
+        Where to draw; new axes if not given.
+
+    Raises
+    ------
+    InputError
+        If `ax` is no axes, or matplotlib is not installed.
+    """
+    if ax is not None and not hasattr(ax, "fill_between"):
+        raise InputError(f"ax must be matplotlib's axes, not {told(ax)}.")
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise InputError('plot needs matplotlib: pip install "pfbench[report]".') from error
+    if ax is None:
+        _, ax = pyplot.subplots(layout="constrained")
+    for curve in curves:
+        calls, upper = _numbers(curve[against]), _numbers(curve[measure])
+        (line,) = ax.plot(calls, upper, label=curve["label"])
+        if f"{measure}_lower" in curve:
+            lower = _numbers(curve[f"{measure}_lower"])
+            ax.fill_between(calls, lower, upper, color=line.get_color(), alpha=0.3)
+            upper = upper + lower
+        if any(value <= 0 for value in upper if math.isfinite(value)):
+            ax.set_yscale("linear")
+        elif len(ax.lines) == 1:
+            ax.set_yscale("log")
+    ax.set(xlabel=AXES.get(against, against), ylabel=measure_name(measure))
+    ax.set_title(title, fontsize="small", wrap=True)
+    # Below the axes: inside it would cover a curve.
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.13), fontsize="small", frameon=False)
+    return ax
+
+
+def _numbers(column: Iterable[float | None]) -> list[float]:
+    """Return a column of a trace, cut to what can be drawn; NaN where it is undefined."""
+    floats = (math.nan if value is None else float(value) for value in column)
+    return [_drawable(value) if math.isfinite(value) else value for value in floats]
+
+
+def _drawable(value: float) -> float:
+    """Return a number so far from overflow that an axis can have a margin beyond it."""
+    return min(max(value, -1e250), 1e250)
+
+
+def checked(kind: str, name: Any, known: Sequence[str]) -> str:
+    """Return the name of a column, refused where no trace has it."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown(f"{kind} of the trace", name, known)
+    return name

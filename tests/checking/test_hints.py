@@ -1,0 +1,123 @@
+"""Remarks of `check`: unscaled data, a set with few vertices, and an lmo that is NaN at 0."""
+
+import numpy as np
+import pytest
+from own_things import Quadratic
+from scipy.special import expit
+
+import pfbench as pf
+from pfbench.sets import L2Ball
+from pfbench.sets.body import VectorBody
+
+
+class Unscaled(Quadratic):
+    """Logistic regression on columns from 1e-4 to 4e4: saturated nearly everywhere."""
+
+    def __init__(self, rows=60, columns=6):
+        rng = np.random.default_rng(0)
+        self.a = rng.standard_normal((rows, columns)) * np.geomspace(1e-4, 4e4, columns)
+        self.y = np.sign(rng.standard_normal(rows))
+        self.n, self.set = rows, L2Ball(columns, 1.0)
+
+    def value(self, x):
+        return float(np.mean(np.logaddexp(0.0, -self.y * (self.a @ x))))
+
+    def gradient(self, x):
+        return self.batch(np.arange(self.n), x)
+
+    def batch(self, sample, x):
+        a, y = self.a[sample], self.y[sample]
+        return -a.T @ (y * expit(-y * (a @ x))) / len(sample)
+
+
+class Curled(Unscaled):
+    """The same, and no gradient: a part that turns."""
+
+    def batch(self, sample, x):
+        turn = np.zeros(6)
+        turn[4], turn[5] = x[5], -x[4]
+        return super().batch(sample, x) + 1e4 * turn
+
+
+def found(what, check):
+    return next(one for one in pf.check(what).findings if one.check == check)
+
+
+def test_a_saturated_loss_is_not_accused_and_remarked_on():
+    """Two underflows were compared relatively, and the components called no gradients."""
+    looked = found(Unscaled(), "components")
+    assert looked.status == "passed"
+    assert "in scale: a loss of unscaled columns is saturated" in looked.seen
+    assert "in scale" not in found(Quadratic(), "components").seen
+
+
+def test_components_that_are_no_gradients_are_still_accused():
+    assert found(Curled(), "components").status == "failed"
+
+
+class Orders(VectorBody):
+    """The permutahedron of n numbers."""
+
+    name, source, summary, has_projection = "orders", "a test", "all orders of 0 .. n-1", False
+
+    def __init__(self, n=4):
+        self.n = n
+
+    @property
+    def shape(self):
+        return (self.n,)
+
+    @property
+    def diameter(self):
+        return float(np.linalg.norm(np.arange(self.n) - np.arange(self.n)[::-1]))
+
+    def contains(self, x, tolerance=1e-9):
+        above = np.cumsum(np.sort(x)) - np.cumsum(np.arange(self.n))
+        return bool((above >= -tolerance).all() and abs(above[-1]) <= tolerance)
+
+    def lo(self, g):
+        v = np.empty(self.n)
+        v[np.argsort(-g, kind="stable")] = np.arange(self.n)
+        return v
+
+    def random_vertex(self, rng):
+        return rng.permutation(self.n).astype(float)
+
+    def start(self):
+        return np.arange(self.n, dtype=float)
+
+
+class Stated(Orders):
+    polytope = True
+
+
+class NoneAtZero(VectorBody):
+    """The unit ball by u/|u|, as in every lecture."""
+
+    name, source, summary, has_projection, d = "ball", "a test", "a ball", False, 3
+    diameter = 2.0
+
+    def contains(self, x, tolerance=1e-9):
+        return bool(np.linalg.norm(x) <= 1.0 + tolerance)
+
+    def lo(self, g):
+        with np.errstate(invalid="ignore"):
+            return -g / np.linalg.norm(g)
+
+    def random_vertex(self, rng):
+        return self.lo(rng.standard_normal(3))
+
+    def start(self):
+        return np.zeros(3)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [(Orders(), True), (Stated(), False), (L2Ball(4), False)]
+)
+def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
+    assert ("state polytope = True" in found(body, "lo returns vertices").seen) == said
+
+
+def test_a_linear_minimisation_that_is_nan_at_0_is_named():
+    looked = found(NoneAtZero(), "lo answers")
+    assert (looked.status, looked.expected) == ("failed", "lo(0) to be any vertex")

@@ -1,0 +1,196 @@
+"""What a new user types in the first hour: suites, their own problem, refusals, mistakes."""
+
+import sys
+
+import pytest
+from helpers import assert_one_sentence
+
+import pfbench as pf
+from pfbench.base.errors import InputError
+from pfbench.cli.catalogue import suites
+from pfbench.runs.planning.on_problem import SHARES, on_problem, suite_text
+from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.planning.suite import labels_of
+
+SUITE = """
+title = "Two methods, one of which needs a polytope"
+seeds = 2
+measures = "fw_gap"
+budget = "sfo=400,lo=20,po=20"
+targets = ["fw_gap=0.3"]
+problems = ["quadratic[rows=20,columns=4,set=l2]"]
+
+[algorithms]
+frank-wolfe = "frank-wolfe[step=open-loop]"
+sfw = "sfw[iterations=20,step=0.1,batch=2]"
+pairwise = "pfw[iterations=10]"
+"""
+
+
+@pytest.fixture
+def suite(folder):
+    (folder / "mine.toml").write_text(SUITE)
+    return "mine.toml"
+
+
+# --- suites ---------------------------------------------------------------------------------------
+
+
+def test_on_a_suite_without_an_archive_all_runs_are_made_and_only_who_ran_is_counted(
+    pfbench, suite
+):
+    """It compared the method with nobody, and the method won."""
+    given = ("--suite", suite, "--store", "s", "--jobs", 0)
+    outcome = pfbench("compare", "sfw", *given, "--text")
+    assert outcome.status == 0, outcome.err
+    assert "mine: 2 seeds can tell sfw from no other in a family of 2 pairs" in outcome.err
+    assert "mine: 6 runs of 3 methods to make" in outcome.err
+    assert "among 2 methods" in outcome.out.replace("\n", " ")
+    again = pfbench("compare", "sfw", *given, "-o", "out")
+    assert "to make" not in again.err
+    page = next(suite_page for suite_page in again.out.split() if suite_page.endswith(".html"))
+    with open(page, encoding="utf-8") as file:
+        assert "They fit no problem here, and are left out: pairwise." in file.read()
+
+
+def test_a_suite_is_listed_printed_and_written(pfbench, folder):
+    assert {item["name"] for item in pfbench("list", "suites", "--json").json} >= set(suites())
+    shown = pfbench("info", "quick", "--json").json
+    assert shown["text"] == suites()["quick"].read_text("utf-8")
+    assert pfbench("new", "suite", "Ours").status == 0
+    written, quick = read_spec(folder / "ours.toml"), read_spec(suites()["quick"])
+    assert labels_of(written) == labels_of(quick)
+    assert [one.label for one in written.study.problems] == ["mine"]
+
+
+@pytest.mark.parametrize("name", suites())
+def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
+    text = suites()[name].read_text("utf-8")
+    path = tmp_path / "other.toml"
+    path.write_text(suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9"))
+    study, shipped = read_spec(path).study, read_spec(suites()[name]).study
+    assert [one.selector for one in study.problems] == ["quadratic"]
+    assert (study.every_label, study.budget) == (shipped.every_label, "sfo=9")
+
+
+@pytest.mark.parametrize(
+    ("problem", "of", "measure"),
+    [
+        ("quadratic[rows=20,columns=4,set=l2]", "quick", "fw_gap"),
+        ("quadratic[rows=20,columns=4,penalty=l1,start=normal]", "quick", "gradient_mapping_sq"),
+        ("matrix-least-squares[noise=normal,norm=spectral]", "norms", "dual_norm"),
+    ],
+)
+def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
+    spec = on_problem(suites()[of], problem)
+    run = (
+        pf.solve(problem, "prox-sgd[iterations=1,step=0.1,batch=1]", measures=[measure])
+        if (of == "quick")
+        else pf.solve(problem, "muon[iterations=1,step=0.1,batch=1,beta=0.9]", measures=[measure])
+    )
+    start = run.trace[measure].iloc[0]
+    shares = [share**2 if measure.endswith("_sq") else share for share in SHARES]
+    found = [stop.target for stop in spec.study.targets]
+    assert found == pytest.approx([start * share for share in shares], rel=0.05)
+    assert {stop.measure for stop in spec.study.targets} == {measure}
+    theory = [one.selector for one in spec.study.algorithms if "epsilon" in one.selector]
+    assert all(f"epsilon={found[1]:.2g}" in one for one in theory)
+
+
+def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeypatch):
+    """There was no way but 260 lines of TOML."""
+    made = []
+
+    def execute(title, plans, *rest, **more):
+        made.extend(plans)
+        raise InputError("enough")
+
+    monkeypatch.setattr("pfbench.cli.compare.made", execute)
+    monkeypatch.setattr("pfbench.runs.forecast.seconds_of", lambda plans, engine: 100.0)
+    given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
+    outcome = pfbench("compare", "frank-wolfe", *given, "--text")
+    assert "importing own_things:Quadratic" in outcome.err
+    assert "methods to make, about 1" in outcome.err
+    assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
+    assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
+    for more, words in (
+        (("--suite", "a.toml"), "shipped suite"),
+        (("--receipt", "a.zip"), "neith"),
+    ):
+        wrong = pfbench("compare", "frank-wolfe", *given, *more)
+        assert (wrong.status, words in wrong.err) == (2, True)
+
+
+def test_a_start_without_anything_to_reach_is_refused():
+    with pytest.raises(InputError) as refused:
+        on_problem(suites()["quick"], "own_things:Flat")
+    assert_one_sentence(refused, "another start")
+
+
+# --- sweeps ---------------------------------------------------------------------------------------
+
+
+def test_a_sweep_says_why_a_method_was_refused_and_fails_where_it_fits_nowhere(pfbench, suite):
+    outcome = pfbench("run", suite, "--store", "s", "--jobs", 0)
+    assert "the set l2 is none" in " ".join(outcome.out.split())
+    assert (outcome.status, "pairwise fits no problem of mine" in outcome.err) == (1, True)
+
+
+def test_the_starter_sweep_begins_above_its_targets_and_can_tell(pfbench, folder):
+    pfbench("new", "sweep", "first")
+    study = read_spec(folder / "first.toml").study
+    run = pf.solve(
+        study.problems[0].selector.replace("{seed}", "0"),
+        "frank-wolfe[iterations=1]",
+        measures=["fw_gap"],
+    )
+    assert max(stop.target for stop in study.targets) < run.trace["fw_gap"].iloc[0]
+    assert len(study.seeds) >= 6
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--budget", "sof=9"), "did you mean 'sfo'?"),
+        (("-a", "frank\N{NON-BREAKING HYPHEN}wolfe"), "the character NON-BREAKING HYPHEN"),
+        (("-p", "own_things:FailsAtTheStart"), "own_things.py:"),
+        (("-p", "quadratc"), "did you mean 'quadratic'?\n"),
+    ],
+)
+def test_what_is_said_of_a_mistake(pfbench, arguments, words):
+    usual = {"-p": "quadratic", "-a": "frank-wolfe[iterations=2]"}
+    usual |= dict(zip(arguments[::2], arguments[1::2], strict=True))
+    outcome = pfbench("solve", *(part for pair in usual.items() for part in pair))
+    assert outcome.status == 2
+    assert words in outcome.err
+    assert "?." not in outcome.err
+    assert ".." not in outcome.err.replace("...", "")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_diverged_run_shows_no_measures_of_its_start_and_ends_with_the_reason(pfbench):
+    outcome = pfbench(
+        "solve", "-p", "quadratic[set=none]", "-a", "prox-gd[iterations=999,step=1e9]"
+    )
+    assert outcome.status == 1
+    assert "measures at the output" not in outcome.out
+    assert "diverged after" in outcome.err
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    sys.modules.pop("broken_data", None)
+
+
+def test_the_line_of_ones_own_code_is_named(pfbench, own):
+    code = "import numpy as np\n\n\ndef Broken():\n    return np.array(['a']).astype(float)\n"
+    (own / "broken_data.py").write_text(code)
+    outcome = pfbench("solve", "-p", "broken_data.py:Broken", "-a", "frank-wolfe[iterations=2]")
+    assert outcome.status == 2
+    assert "(broken_data.py:5: return np.array(['a']).astype(float))" in outcome.err
