@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from pfbench.base.failures import meant
+from pfbench.base.failures import brief
 
 _MOST_MISTAKES = 20
 """So many are told at once."""
-
-LONGEST = 500
-"""Characters of an error's text that are kept in a reason."""
 
 
 class PfbenchError(Exception):
@@ -106,17 +103,6 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, PfbenchError):
         return brief(error)
     return f"{type(error).__name__}: {brief(error)}"
-
-
-def brief(error: BaseException) -> str:
-    """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
-    try:
-        text = f"{error}{meant(error)}"
-    except (Exception, SystemExit) as another:  # of its own __str__
-        text = f"its text raises {type(another).__name__}"
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]} ... ({len(text):,} characters)"
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class BudgetExhausted(BaseException):

@@ -7,7 +7,8 @@ import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
-from pfbench.base.errors import brief
+LONGEST = 500
+"""Characters of an error's text that are kept in a reason."""
 
 _OURS = str(Path(__file__).resolve().parents[1])
 _METHODS = (f"{_OURS}/algorithms", f"{_OURS}/estimators")
@@ -61,6 +62,17 @@ def passes_through(error: BaseException, room: str) -> bool:
             return True
         trace = trace.tb_next
     return False
+
+
+def brief(error: BaseException) -> str:
+    """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
+    try:
+        text = f"{error}{meant(error)}"
+    except (Exception, SystemExit) as another:  # of its own __str__
+        text = f"its text raises {type(another).__name__}"
+    if len(text) > LONGEST:
+        text = f"{text[:LONGEST]} ... ({len(text):,} characters)"
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _words(text: object) -> str:

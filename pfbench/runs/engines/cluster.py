@@ -22,7 +22,8 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from pfbench.base.errors import InputError, WorkerDied, brief
+from pfbench.base.errors import InputError, WorkerDied
+from pfbench.base.failures import brief
 from pfbench.runs.engines.engine import RETRIES
 from pfbench.runs.engines.workers import Result, Task, Worker, look
 from pfbench.runs.storage.keys import environment, source_digest

@@ -20,7 +20,8 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from pfbench.base.errors import brief, in_words
+from pfbench.base.errors import in_words
+from pfbench.base.failures import brief
 from pfbench.runs.loop.processes import end, settle, started
 
 _GRACE = 2.0

@@ -11,7 +11,7 @@ import pytest
 from misbehaving import Poisons
 from stored import comparable
 
-from pfbench.base.errors import LONGEST, brief
+from pfbench.base.failures import LONGEST, brief
 from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.engines.making import run_of
 from pfbench.runs.engines.workers import Result, Task, run_tasks
