@@ -177,11 +177,18 @@ def _hardest_of_rate(claim: Claim, effort: str, seed: int) -> Hardest:
     begun = process_time()
     for candidate in _fitting(claim, families(claim.check.values)):  # type: ignore[attr-defined]
         seen = judge(replace(claim, instances=(candidate.one,)), effort=effort, seed=seed)
-        numbers = main_numbers(seen.measured)
-        told = (seen.verdict, seen.reason, numbers, int(seen.measured.get("tests", 0)))
-        seconds = process_time() - begun
-        one = (candidate.selector, candidate.of, candidate.lacks)
-        return Hardest(claim.name, 1, seconds, *one, False, *told)
+        return Hardest(
+            claim=claim.name,
+            tried=1,
+            seconds=process_time() - begun,
+            instance=candidate.selector,
+            of=candidate.of,
+            lacks=candidate.lacks,
+            verdict=seen.verdict,
+            reason=seen.reason,
+            numbers=main_numbers(seen.measured),
+            tests=int(seen.measured.get("tests", 0)),
+        )
     return Hardest(claim.name, 0, process_time() - begun)
 
 

@@ -212,7 +212,7 @@ def _verdict(old: Mapping[str, Any], found: Checked, same: bool, made: Mapping[s
     found.verdicts[0] += 1
     parts = ["verdict", "kind", "source", "claimed", *(["measured", "reason"] if same else ())]
     there, here = ({one: of.get(one) for one in parts} for of in (old, made))
-    if old["verdict"] not in tuple(Verdict) and Verdict(here["verdict"]) in NEAR:
+    if old["verdict"] not in tuple(Verdict) and Verdict(made["verdict"]) in NEAR:
         there["verdict"] = here["verdict"]  # a former name: *attained* had none of its own
     found.note(_difference(there, here, f"the verdict on {old['claim']}"))
 
