@@ -25,7 +25,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class ActiveSetMethod(Algorithm):
     deterministic = True
     anytime = True
     scheduled = frozenset()
+    line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
 
     step: str = one_of("short", "short, or line-search", ("short", "line-search"))
     iterations: int = whole(MISSING, "T; the first goes to a vertex")
@@ -98,7 +99,9 @@ class ActiveSetMethod(Algorithm):
         if self.step == "short":
             return short
         far = end()
-        return line_search(lambda gamma: ask.value(combine(x, far, gamma / most)), most, short)
+        return self.line_search(
+            lambda gamma: ask.value(combine(x, far, gamma / most)), most, short
+        )
 
 
 class AwayStepFW(ActiveSetMethod):

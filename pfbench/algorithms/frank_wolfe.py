@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy
@@ -56,6 +56,26 @@ _ROUNDING = 1e-12
 """Relative error of a function value that backtracking allows for."""
 
 
+def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
+    """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
+
+    def tried(gamma: float) -> float:
+        return _at_trial(value(gamma))
+
+    with np.errstate(invalid="ignore"):  # it takes differences of infinite values
+        brent = scipy.optimize.minimize_scalar(
+            tried, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
+        )
+    found = [(float(brent.fun), float(brent.x))]
+    found += [(tried(gamma), gamma) for gamma in sorted({0.0, most, *others})]
+    return min(found)[1]
+
+
+def _at_trial(value: float) -> float:
+    """Return the value of a trial point: NaN counts as infinity, so that it loses."""
+    return math.inf if math.isnan(value) else float(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
     """Frank-Wolfe with exact or backtracking line search, a step of the gap, or the open loop."""
@@ -76,6 +96,7 @@ class FrankWolfe(Algorithm):
     deterministic = True
     anytime = True
     scheduled = frozenset({"iterations", "curvature"})
+    line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
     promises = Promise("min over k of V(x_k)", "epsilon", "least", "fw_gap")
 
     step: str = one_of("line-search", ", ".join(STEPS), STEPS)
@@ -196,27 +217,7 @@ class FrankWolfe(Algorithm):
     def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
         """Return the best step to v; the adaptive one is tried, too, if C is known."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
-        return line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
-
-
-def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
-    """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
-
-    def tried(gamma: float) -> float:
-        return _at_trial(value(gamma))
-
-    with np.errstate(invalid="ignore"):  # it takes differences of infinite values
-        brent = scipy.optimize.minimize_scalar(
-            tried, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
-        )
-    found = [(float(brent.fun), float(brent.x))]
-    found += [(tried(gamma), gamma) for gamma in sorted({0.0, most, *others})]
-    return min(found)[1]
-
-
-def _at_trial(value: float) -> float:
-    """Return the value of a trial point: NaN counts as infinity, so that it loses."""
-    return math.inf if math.isnan(value) else float(value)
+        return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
 @dataclass

@@ -5,9 +5,9 @@ from u until its Frank-Wolfe gap is at most eta.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class ConvexCGS(Algorithm):
     scheduled = frozenset({"iterations", "smoothness", "diameter"})
     deterministic = True
     anytime = True
+    condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
     promises = Promise("f(x) - min f", "epsilon", "last", "excess")
 
     iterations: int = whole(MISSING, "N")
@@ -77,7 +78,7 @@ class ConvexCGS(Algorithm):
             gamma, beta = 3.0 / (k + 2.0), 3.0 * L / (k + 1.0)
             z = combine(y, x, gamma)
             g = ask.gradient(z)
-            x = condg(ask, g, x, 1.0 / beta, L * self.diameter**2 / (k * (k + 1.0)))
+            x = self.condg(ask, g, x, 1.0 / beta, L * self.diameter**2 / (k * (k + 1.0)))
             y = combine(y, x, gamma)
             yield State(y, z, g)
 
@@ -125,7 +126,7 @@ class NCGSSpider(Sliding, Sampling):
         estimate = SPIDERG(self.batch, self.period, sampling=self.sampling).start(ask, rng)
         for _ in range(self.iterations):
             G = estimate(x)
-            at, x = x, condg(ask, G, x, 1.0 / self.smoothness, self.eta)
+            at, x = x, self.condg(ask, G, x, 1.0 / self.smoothness, self.eta)
             yield State(x, at, G)
 
 

@@ -5,9 +5,9 @@ line search, until its Frank-Wolfe gap is at most eta. Every inner step is one L
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Sliding(Algorithm):
     smoothness: float = positive(MISSING, "L")
     tolerance: float | None = positive(None, "eta, gap at which condg stops; 1/N if not given")
 
+    condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
     requires = frozenset({"gradient", "lo"})
     scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
     normalised = (
@@ -131,11 +132,11 @@ class NCGS(Sliding):
             md = combine(ag, theta, 2.0 / (k + 1.0))
             g = ask.gradient(md)
             lam = beta if self.option == 1 else k * beta / 2.0
-            before, theta = theta, condg(ask, g, theta, lam, self.eta)
+            before, theta = theta, self.condg(ask, g, theta, lam, self.eta)
             if self.option == 1:
                 ag = shift(md, theta, before, beta / lam)
             else:
-                ag = condg(ask, g, md, beta, self.eta)
+                ag = self.condg(ask, g, md, beta, self.eta)
             yield State(ag, md, g)
 
 
@@ -178,8 +179,8 @@ class StochasticNCGS(Sliding):
         for k in range(1, self.iterations + 1):
             md = combine(ag, theta, 2.0 / (k + 1.0))
             G = ask.batch(rng.integers(ask.n, size=self.batch or k), md)
-            theta = condg(ask, G, theta, k * beta / 2.0, self.eta)
-            ag = condg(ask, G, md, beta, self.eta)
+            theta = self.condg(ask, G, theta, k * beta / 2.0, self.eta)
+            ag = self.condg(ask, G, md, beta, self.eta)
             yield State(ag, md, G)
 
 
@@ -216,7 +217,7 @@ class NCGSVR(Sliding):
         lam = 1.0 / (3.0 * self.smoothness)
         for _ in range(self.iterations):
             v = estimate(x)
-            at, x = x, condg(ask, v, x, lam, self.eta)
+            at, x = x, self.condg(ask, v, x, lam, self.eta)
             yield State(x, at, v)
 
 
@@ -240,6 +241,7 @@ class CGS(Algorithm):
     counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
+    condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
     scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
     deterministic = True
     promises = Promise("f(x) - min f", "epsilon", "last", "excess")
@@ -299,7 +301,7 @@ class CGS(Algorithm):
                 gamma, beta = 2.0 / (k + 1.0), 3.0 * self.smoothness / k
                 z = combine(y, x, gamma)
                 g = self.gradient(ask, z, theta, mean, rng)
-                x = condg(ask, g, x, 1.0 / beta, self.eta(t, k))
+                x = self.condg(ask, g, x, 1.0 / beta, self.eta(t, k))
                 y = combine(y, x, gamma)
                 yield State(y, z, g)
             theta = y

@@ -24,13 +24,13 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
 from pfbench.kernels.libraries import one_blas_thread
-from pfbench.oracles import Ledger, offering
-from pfbench.points import form_of, is_finite, keep
+from pfbench.oracles import Ledger
+from pfbench.points import is_finite, keep
 from pfbench.runs.loop.isolated import apart
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import HOLDS, STATUSES, Run
+from pfbench.runs.loop.steps import Steps
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.loop.streams import PURPOSES, stream
 from pfbench.runs.loop.trace import Trace
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
@@ -123,21 +123,23 @@ def drive(
         If the problem lacks an oracle that the algorithm asks.
     """
     problem, algorithm = ready.problem, ready.algorithm
-    x0 = problem.start() if ready.start is None else keep(ready.start)
-    streams = {purpose: stream(seed, purpose) for purpose in PURPOSES}
-    backend = problem.open(streams["oracles"])
-    ready.check_offered(backend)
-    form = form_of(x0, problem.name)
-    ask = offering(ready.asks)(backend, ledger, problem.set.diameter, form)
-    at = Progress(State(x0), x0)
-    driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch, strict)
+    begin = partial(apart, algorithm, ledger) if isolated else None
+    run = Steps(
+        problem,
+        algorithm,
+        seed=seed,
+        start=ready.start,
+        ledger=ledger,
+        asks=ready.asks,
+        begin=begin,
+        check=ready.check_offered,
+    )
+    at = Progress(State(run.start), run.start)
+    driver = _Driver(ready, ledger, at, run.form, every, stop, time_limit, watch, strict)
     trace = driver.trace
-    begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
     with one_blas_thread(), np.errstate(all="ignore"):
-        status, reason = driver.drive(
-            lambda: begin(ask, keep(x0), streams["algorithm"]), streams["output"]
-        )
+        status, reason = driver.drive(run.states, run.streams["output"])
         # What else the last state holds may be as large as the problem.
         at.state = State(at.state.x if at.output is None else at.output)
         output = keep(at.state.x)
@@ -194,8 +196,8 @@ class _Driver:
         self.note = ""
         self.first: Point = None
 
-    def drive(self, begin: Callable[[], Iterator[State]], rng: np.random.Generator) -> Ending:
-        """Begin and run to the end; return the status and its reason."""
+    def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
+        """Follow the run to its end; return the status and its reason."""
         self._arrive()
         ended = self._record()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
@@ -205,7 +207,7 @@ class _Driver:
                 "another measure as the target."
             )
         try:
-            ended = ended or self._loop(_begun(begin), rng)
+            ended = ended or self._loop(states, rng)
         except KeyboardInterrupt:
             ended = "killed", "interrupted by the user"
         first, x = self.first, self.at.state.x
@@ -358,17 +360,6 @@ class _Driver:
         if stop is not None and -math.inf < row[stop.measure] <= stop.target:
             return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"
         return None
-
-
-def _begun(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
-    """Begin with the first state, so that what goes wrong before ends a run like the rest."""
-    states = begin()
-    if not isinstance(states, Iterator):
-        raise InputError(
-            f"run(ask, x, rng) returned a {type(states).__name__}: let it yield a State after each "
-            "update."
-        )
-    yield from states
 
 
 def _weight(algorithm: Any) -> Callable[[int], float] | None:

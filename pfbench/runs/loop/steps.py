@@ -1,0 +1,152 @@
+"""One iterator that follows a run: states, oracle calls and counts, step by step."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from pfbench.base.counts import Counts
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Backend, Problem
+from pfbench.base.state import Point, State
+from pfbench.oracles import Ledger, Oracles, offering
+from pfbench.points import form_of, keep
+from pfbench.runs.loop.streams import PURPOSES, stream
+
+Listener = Callable[[str, tuple[Any, ...], Any], None]
+"""Takes the verb of a backend call, its arguments and its answer."""
+
+HEARD = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"})
+"""The verbs of a backend that a listener hears."""
+
+_PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}
+"""The verbs of what a backend returns, by the verb that returns it."""
+
+
+class Step(NamedTuple):
+    """One update of a run.
+
+    Attributes
+    ----------
+    state
+        The state that the method yielded, not copied.
+    counts
+        The counts spent so far.
+    """
+
+    state: State
+    counts: Counts
+
+
+class Steps:
+    """A run that is opened and followed step by step.
+
+    Iterating yields a `Step` after each update. `states` yields the same states without counts:
+    the loop of `solve` reads these. Nothing is recorded unless there is a listener.
+
+    Parameters
+    ----------
+    problem, algorithm
+        The problem, and the method with its parameters.
+    seed
+        The seed of the run's random streams.
+    start
+        The point to start at; None for the problem's own.
+    ledger
+        The ledger, with the budget; an unlimited one if None.
+    asks
+        The oracles that the method may query; those that it requires if None, all if it does not
+        state any.
+    begin
+        Runs the method on oracles, start and stream; its `run` if None.
+    check
+        Called with the backend before anything else is done with it.
+    listener
+        Called after each backend call.
+
+    Attributes
+    ----------
+    start, form, ledger, streams, states
+        The start, the form of points, the ledger, the random streams by purpose, and the states.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        algorithm: Any,
+        *,
+        seed: int = 0,
+        start: Point = None,
+        ledger: Ledger | None = None,
+        asks: frozenset[str] | None = None,
+        begin: Callable[..., Iterator[State]] | None = None,
+        check: Callable[[Backend], object] | None = None,
+        listener: Listener | None = None,
+    ) -> None:
+        self.start = problem.start() if start is None else keep(start)
+        self.ledger = Ledger() if ledger is None else ledger
+        self.streams = {purpose: stream(seed, purpose) for purpose in PURPOSES}
+        backend: Any = problem.open(self.streams["oracles"])
+        if check is not None:
+            check(backend)
+        self.form = form_of(self.start, problem.name)
+        if listener is not None:
+            backend = Heard(backend, listener)
+        bundle = _bundle(algorithm) if asks is None else offering(asks)
+        ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
+        run = algorithm.run if begin is None else begin
+        self.states = _begun(lambda: run(ask, keep(self.start), self.streams["algorithm"]))
+
+    def __iter__(self) -> Iterator[Step]:
+        """Yield each update with the counts spent so far."""
+        for state in self.states:
+            yield Step(state, self.ledger.counts())
+
+
+def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
+    """Open a run and return it, to be followed step by step; see `Steps` for the options."""
+    return Steps(problem, algorithm, **options)
+
+
+class Heard:
+    """A backend, or what it returned, that tells a listener of each call after it is answered.
+
+    The calls of what a verb returned are told as ``verb.part``; the arguments of that verb precede
+    their own.
+    """
+
+    def __init__(
+        self, backend: Any, listener: Listener, prefix: str = "", before: tuple[Any, ...] = ()
+    ) -> None:
+        self._backend, self._listener = backend, listener
+        self._prefix, self._before = prefix, before
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._backend, name)
+        if name not in (_PARTS[self._prefix] if self._prefix else HEARD):
+            return found
+        verb = f"{self._prefix}.{name}" if self._prefix else name
+
+        def call(*arguments: Any) -> Any:
+            copies = tuple(map(keep, arguments)) if name in _PARTS else ()
+            answer = found(*arguments)
+            self._listener(verb, (*self._before, *arguments), answer)
+            return Heard(answer, self._listener, name, copies) if name in _PARTS else answer
+
+        setattr(self, name, call)
+        return call
+
+
+def _bundle(algorithm: Any) -> type[Oracles]:
+    """Return the oracles that a method requires; all, of one that states none."""
+    asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
+    return Oracles if asks is None else offering(frozenset(asks))
+
+
+def _begun(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
+    """Yield the states of a run; what raises before the first raises at the first."""
+    found = begin()
+    if not isinstance(found, Iterator):
+        raise InputError(
+            f"run(ask, x, rng) returned a {type(found).__name__}: let it yield a State after each "
+            "update."
+        )
+    yield from found

@@ -1,0 +1,27 @@
+"""Inner loops of the references: sliding, and exact line search."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from pfbench.base.arrays import Floats
+
+
+def condg(ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
+    """Minimise <l, x> + |x - u|^2/(2 lam) from u, until the Frank-Wolfe gap is at most eta."""
+    x = u
+    while True:
+        g = l + (x - u) / lam
+        d = ask.lo(g) - x
+        gap = -float(np.vdot(g, d))
+        if gap <= eta:
+            return x
+        x = x + min(1.0, lam * gap / float(np.vdot(d, d))) * d
+
+
+def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
+    """Return the best of the minimiser on [0, most], both ends and some others."""
+    found = minimize_scalar(value, bounds=(0.0, most), method="bounded", options={"xatol": 1e-10})
+    return min((float(found.x), 0.0, most, *others), key=value)

@@ -1,0 +1,137 @@
+"""Draws that are resolved when they are used, and the stream that hands them out."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+
+
+class NeedsValuesError(Exception):
+    """The reference looks at a draw before it queries it: the draws must be resolved at once."""
+
+
+@dataclass
+class DrawLog:
+    """The resolved draws of one replay, in the order of the reference.
+
+    Attributes
+    ----------
+    batches
+        Batches that are drawn uniformly with replacement, with their steps.
+    weighted
+        Batches that are drawn by other chances, with their steps.
+    subsets
+        Batches that are drawn without replacement, with their steps.
+    coins
+        Coins, with their steps.
+    picks
+        Which of the next m points was picked, with the step and m.
+    chances
+        The chances of weighted draws.
+    """
+
+    batches: list[tuple[int, Integers]] = field(default_factory=list)
+    weighted: list[tuple[int, Integers]] = field(default_factory=list)
+    subsets: list[tuple[int, Integers]] = field(default_factory=list)
+    coins: list[tuple[int, bool]] = field(default_factory=list)
+    picks: list[tuple[int, int, int]] = field(default_factory=list)
+    chances: Floats | None = None
+
+
+class Draw(np.ndarray):
+    """Indices that are drawn; -1 until they are resolved.
+
+    Attributes
+    ----------
+    owner
+        The whole draw, of which this may be a part.
+    log
+        Where it is noted once it is resolved; None for draws that are not.
+    step
+        The step at which it was drawn.
+    """
+
+    owner: "Draw"
+    log: list[tuple[int, Integers]] | None
+    step: int
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.owner = getattr(other, "owner", self)
+        self.log, self.step = None, 0
+
+    @classmethod
+    def unresolved(cls, size: int, log: list[tuple[int, Integers]] | None, step: int) -> "Draw":
+        """Return a draw of this size that is not resolved."""
+        draw = np.full(size, -1, dtype=np.int64).view(cls)
+        draw.owner, draw.log, draw.step = draw, log, step
+        return draw
+
+    def resolve(self, values: Integers) -> None:
+        """Fill in the indices, in place."""
+        self[...] = values
+        owner = self.owner
+        if owner.log is not None and owner.size and int(owner.min()) >= 0:
+            owner.log.append((owner.step, np.array(owner)))
+            owner.log = None
+
+
+class DrawSource(Protocol):
+    """What resolves the draws of a reference."""
+
+    n: int
+    log: DrawLog
+
+    def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+        """Return a draw that is resolved at its first query."""
+
+    def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+        """Return a draw that is resolved."""
+
+    def coin(self) -> bool:
+        """Return whether a coin fell heads."""
+
+    def pick(self, count: int) -> int:
+        """Return which of the next points was picked."""
+
+
+class ReplayGenerator(np.random.Generator):
+    """A random stream that answers with the draws that the recorded queries show."""
+
+    def __init__(self, replay: DrawSource) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._replay = replay
+
+    def integers(  # type: ignore[override]
+        self, low: int, high: int | None = None, size: Any = None, **options: Any
+    ) -> Any:
+        """Return a batch that is resolved later, or one of the next points."""
+        low, high = (0, low) if high is None else (low, high)
+        if size is None:
+            return low + self._replay.pick(int(high) - int(low))
+        if low != 0 or high != self._replay.n:
+            raise NotImplementedError("a reference draws components, or one of the next points")
+        count = int(np.prod(size))
+        return self._replay.draw(count, self._replay.log.batches)
+
+    def random(self, *arguments: Any, **options: Any) -> Any:
+        """Return 0 for a coin that fell heads, 1 for tails."""
+        if arguments or options:
+            raise NotImplementedError("a reference flips one coin at a time")
+        return 0.0 if self._replay.coin() else 1.0
+
+    def choice(  # type: ignore[override]
+        self, a: int, size: int, replace: bool = True, p: Floats | None = None, **options: Any
+    ) -> Any:
+        """Return a subset, or a batch by other chances."""
+        log = self._replay.log
+        if p is not None:
+            log.chances = np.asarray(p)
+            return self._replay.draw_now(int(size), log.weighted)
+        return self._replay.draw(int(size), log.batches if replace else log.subsets)
+
+    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:  # type: ignore[override]
+        """Return the counts of a batch that is resolved at once."""
+        drawn = self._replay.draw_now(int(n), self._replay.log.batches)
+        return np.bincount(drawn, minlength=len(pvals))

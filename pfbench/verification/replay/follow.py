@@ -1,0 +1,238 @@
+"""Following a transcript by a reference: every reading, and whether rounding decides."""
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.arrays import Floats
+from pfbench.base.state import State
+from pfbench.points import keep
+from pfbench.verification.replay.draws import DrawLog, NeedsValuesError
+from pfbench.verification.replay.judges import Judges
+from pfbench.verification.replay.matching import VALUE_TOLERANCE
+from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
+from pfbench.verification.replay.transcript import Transcript, to_dense
+
+MAX_READINGS = 16
+
+PERTURBATIONS = 4
+
+TOLERANCE_ALONE = frozenset({"cgs", "storc"})
+"""Methods of which the source prints the tolerance of an inner loop, and not its steps."""
+
+PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
+"""A plain reference, ``reference(ask, x, rng, s)``; see `pfbench.verification.references`."""
+
+
+@dataclass
+class Outcome:
+    """What came of following one transcript.
+
+    Attributes
+    ----------
+    steps
+        How many steps agree.
+    reason
+        The first mismatch in words; empty if the whole run agrees.
+    fewer
+        Whether the run merely yields fewer states than the reference.
+    decided_by_rounding
+        Whether the mismatch comes and goes with perturbations of the size of rounding.
+    notes, log
+        Reports that are no mismatch, and the draws.
+    """
+
+    steps: int
+    reason: str = ""
+    fewer: bool = False
+    decided_by_rounding: bool = False
+    notes: list[str] = field(default_factory=list)
+    log: DrawLog = field(default_factory=DrawLog)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the whole run agrees."""
+        return not self.reason
+
+
+class FewerStatesError(MismatchError):
+    """The recorded run yields fewer states than the reference."""
+
+
+def follow(
+    transcript: Transcript, algorithm: Any, reference: PlainReference | None = None
+) -> Outcome:
+    """Follow a transcript by a method of the catalogue, or by a plain reference.
+
+    Parameters
+    ----------
+    transcript
+        The recorded run.
+    algorithm
+        The catalogue's method with the parameters of the run.
+    reference
+        The plain reference that is followed in place of it; None for the method itself.
+    """
+    forced: list[int] | None = []
+    eager, best, best_forced = False, Outcome(-1), list[int]()
+    readings = MAX_READINGS
+    while forced is not None and readings:
+        replay = _replay(transcript, reference, forced, eager)
+        try:
+            steps = _compare(replay, algorithm, reference)
+        except NeedsValuesError:
+            if eager:
+                raise
+            eager = True
+            continue
+        except MismatchError as error:
+            outcome = Outcome(
+                error.step,
+                error.reason,
+                isinstance(error, FewerStatesError),
+                notes=replay.notes,
+                log=replay.log,
+            )
+            if outcome.steps > best.steps:
+                best, best_forced = outcome, forced
+            forced = replay.decisions.next_reading(error.step)
+            readings -= 1
+            continue
+        return Outcome(steps, notes=replay.notes, log=replay.log)
+    best.decided_by_rounding = not best.fewer and _rounding_decides(
+        transcript, algorithm, reference, best.steps, best_forced, eager
+    )
+    return best
+
+
+def _rounding_decides(
+    transcript: Transcript,
+    algorithm: Any,
+    reference: PlainReference | None,
+    step: int,
+    forced: list[int],
+    eager: bool,
+) -> bool:
+    """Return whether a perturbed replay passes the step of a mismatch, or fails elsewhere."""
+    for seed in range(PERTURBATIONS):
+        noise = np.random.default_rng(seed)
+        replay = _replay(transcript, reference, forced, eager, noise)
+        try:
+            _compare(replay, algorithm, reference)
+        except MismatchError as error:
+            if error.step == step:
+                continue
+        return True
+    return False
+
+
+def _replay(
+    transcript: Transcript,
+    reference: PlainReference | None,
+    forced: list[int],
+    eager: bool,
+    noise: np.random.Generator | None = None,
+) -> ReplayOracles:
+    return ReplayOracles(transcript, forced, eager=eager, noise=noise, dense=reference is not None)
+
+
+def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | None) -> int:
+    """Replay a reference once and compare each step; return the number of steps.
+
+    Raises
+    ------
+    MismatchError
+        At the first step that differs.
+    """
+    transcript = replay.transcript
+    name = getattr(algorithm, "name", "")
+    judges = Judges(replay, name not in TOLERANCE_ALONE)
+    replay.begin(0, transcript.start)
+    if reference is None:
+        judged = copy.copy(algorithm)
+        for seam in ("condg", "line_search"):
+            object.__setattr__(judged, seam, getattr(judges, seam))
+        states = judged.run(replay, transcript.problem.start(), replay.rng)
+    else:
+        parameters = SimpleNamespace(
+            **parameters_of(algorithm), condg=judges.condg, line_search=judges.line_search
+        )
+        states = reference(replay, keep(transcript.start), replay.rng, parameters)
+    step = 0
+    for state in states:
+        if step == len(transcript.states):
+            if not transcript.is_complete:
+                return step
+            if transcript.error is not None:
+                raise MismatchError(step, f"it raised {_words(transcript.error)}")
+            raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
+        _compare_states(replay, step, state)
+        _check_surplus(replay, step)
+        step += 1
+        replay.begin(step, transcript.states[step - 1].x)
+    if transcript.error is not None:
+        raise MismatchError(step, f"it raised {_words(transcript.error)}")
+    if len(transcript.states) > step:
+        more = len(transcript.states)
+        raise MismatchError(step, f"it yields {more} states, the reference {step}")
+    _check_surplus(replay, step + 1)
+    return step
+
+
+def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
+    """Compare a state of the reference with the recorded one."""
+    transcript, recorded = replay.transcript, replay.transcript.states[step]
+    pattern = transcript.pattern
+    of_points = VALUE_TOLERANCE * transcript.point_size
+    of_gradients = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
+    parts: list[tuple[str, Any, Any, float]] = [
+        ("at", state.at, recorded.at, of_points),
+        ("estimate", state.estimate, recorded.estimate, of_gradients),
+        ("x", state.x, recorded.x, of_points),
+        ("output", state.output, recorded.output, of_points),
+    ]
+    for part, expected, observed, tolerance in parts:
+        if expected is None or observed is None:
+            continue
+        right: Floats = np.asarray(to_dense(expected, pattern))
+        limit = max(tolerance, VALUE_TOLERANCE * float(np.abs(right).max()))
+        if right.shape != np.shape(observed) or not float(np.abs(right - observed).max()) <= limit:
+            raise MismatchError(step, f"State.{part} is {_difference(np.asarray(observed), right)}")
+    if recorded.coin is not None and state.coin is not None and state.coin != recorded.coin:
+        raise MismatchError(
+            step, f"State.coin is {recorded.coin}, and the queries show {state.coin}"
+        )
+
+
+def _check_surplus(replay: ReplayOracles, step: int) -> None:
+    """Refuse queries of earlier steps that nothing explains."""
+    for one in replay.window.pending:
+        if one.query.step >= step:
+            return
+        if one.query.kind != "value":
+            words = f"a query more than the reference makes: {replay.describe(one)}"
+            raise MismatchError(min(step, len(replay.transcript.states)), words)
+
+
+def _difference(observed: Floats, expected: Floats) -> str:
+    """Return where two arrays differ, in words: the first entries that do."""
+    if observed.shape != expected.shape:
+        return f"of shape {observed.shape}, expected {expected.shape}"
+    off = np.abs(observed - expected)
+    worst = float(off.max())
+    places = np.argwhere(~(off <= 0.1 * worst))[:3]
+    shown = ", ".join(
+        f"[{', '.join(map(str, place))}]: {observed[tuple(place)]:.10g}, "
+        f"expected {expected[tuple(place)]:.10g}"
+        for place in places
+    )
+    return f"off by {worst:.3g}: {shown}"
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

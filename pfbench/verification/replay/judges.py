@@ -1,0 +1,148 @@
+"""Judges of what a source leaves open: inner loops and line searches of the recorded run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import line_search
+from pfbench.base.arrays import Floats
+from pfbench.points import combine, descent, keep, tilt
+from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
+
+_TIE = 1e-7
+"""A gap that is this near to its tolerance may count as below it or above."""
+
+_END = 1e-8
+"""A step that is this near to an end of its segment may be the end."""
+
+_SNAP = 1e-11
+"""A step that is this near to an end of its segment is the end."""
+
+_LOSS = 1e-6
+"""Part of the decrease that an exact line search may lose."""
+
+_VALUE_ROUNDING = 1e-13
+
+_MAX_INNER = 100_000
+
+
+class Judges:
+    """What a replayed reference calls in place of its own `condg` and `line_search`.
+
+    Parameters
+    ----------
+    replay
+        The oracles of the reference.
+    is_printed
+        Whether the source prints the step of its inner loop; else any point whose gap is small
+        enough is right.
+    """
+
+    def __init__(self, replay: ReplayOracles, is_printed: bool) -> None:
+        self.replay, self.is_printed = replay, is_printed
+
+    def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+        """Follow the recorded minimisations from u until the gap is at most eta."""
+        replay, x = self.replay, keep(u)
+        for _ in range(_MAX_INNER):
+            g = tilt(l, x, u, 1.0 / lam)
+            pending = replay.find_minimisation(replay._gradient_array(g))
+            if pending is None:
+                if self.is_printed:
+                    replay.lo(g)  # raises
+                return self._any_point(l, u, lam, eta)
+            v = replay.minimise(pending)
+            gap, length = descent(g, x, v)
+            ends = gap <= eta
+            if abs(gap - eta) <= _TIE * eta:
+                ends = ends == (replay.decisions.decide(replay.step, 2) == 0)
+            moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
+            if ends:
+                further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
+                if length > 0.0 and self._goes_on(further, g):
+                    replay.notes.append("an inner loop goes on after its gap is small enough")
+                else:
+                    return x
+            x = moved
+        raise MismatchError(replay.step, "an inner loop does not end")
+
+    def _goes_on(self, further: Floats, g: Any) -> bool:
+        """Return whether the next recorded minimisation is the next of the same inner loop."""
+        replay = self.replay
+        found = replay.find_minimisation(further)
+        if found is None:
+            return False
+        first = next(one for one in replay.window.pending if one.query.kind == "lo")
+        same = replay._gradient_array(g)
+        assert first.query.direction is not None
+        return found is first and not np.allclose(first.query.direction, same, rtol=1e-9, atol=0.0)
+
+    def _any_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+        """Return the first recorded point whose gap is at most eta, however it was found."""
+        replay = self.replay
+        slope, centre = replay._gradient_array(l), replay._point(u)
+        for one in [one for one in replay.window.pending if one.query.kind == "lo"]:
+            assert one.query.direction is not None
+            x = centre + lam * (one.query.direction - slope)
+            v = np.asarray(replay._point(replay.minimise(one)))
+            if float(np.vdot(one.query.direction, x - v)) <= eta * (1.0 + _TIE):
+                return x
+        replay.mismatch(f"ends its inner loop at a gap of at most {eta:g}")
+
+    def line_search(self, value: Callable[[float], float], most: float, *others: float) -> float:
+        """Return the step that the recorded run took, if it is as good as exact line search."""
+        replay = self.replay
+        replay.has_search = True
+        if not replay._is_known(replay.step):
+            return line_search(value, most, *others)
+        points = list[Floats]()
+        values = dict[float, float]()
+
+        def watched(gamma: float) -> float:
+            if gamma not in values:
+                values[gamma] = value(gamma)
+            return values[gamma]
+
+        own = replay.value
+        replay.is_searching = True
+        replay.value = lambda x: points.append(replay._point(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
+        try:
+            start = watched(0.0)
+            end = watched(most)
+            a, b = points[0], points[-1]
+            x = replay.transcript.states[replay.step].x
+            length = float(np.vdot(b - a, b - a))
+            part = float(np.vdot(x - a, b - a)) / length if length > 0.0 else 0.0
+            off = float(np.abs(a + part * (b - a) - x).max())
+            if off > 100.0 * replay.window.point_tolerance or not -_SNAP <= part <= 1.0 + _SNAP:
+                replay.mismatch(
+                    f"moves along a segment from which the recorded iterate is {off:.3g} away"
+                )
+            gamma = self._snapped(part) * most
+            best = min(line_search_value(watched, most), start, end, *map(watched, others))
+            loss = watched(gamma) - best
+            allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
+            if loss > allowed:
+                replay.mismatch(
+                    f"searches along a line: the recorded step {gamma:.6g} of at most {most:.6g} "
+                    f"loses {loss:.3g} of a decrease of {start - best:.3g}"
+                )
+            return gamma
+        finally:
+            replay.is_searching = False
+            del replay.value  # type: ignore[method-assign]
+
+    def _snapped(self, part: float) -> float:
+        """Return a part of the segment; near an end it may be the end, which is decided."""
+        for end in (0.0, 1.0):
+            if abs(part - end) <= _SNAP:
+                return end
+            if abs(part - end) <= _END:
+                return (part, end)[self.replay.decisions.decide(self.replay.step, 2, 60)]
+        return min(max(part, 0.0), 1.0)
+
+
+def line_search_value(value: Callable[[float], float], most: float) -> float:
+    """Return the least value that an exact line search finds."""
+    return value(line_search(value, most))

@@ -1,0 +1,192 @@
+"""Matching: which recorded queries stand for a query of the reference."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.verification.replay.transcript import COMPONENT_KINDS, Query, Transcript
+
+POINT_TOLERANCE = 1e-11
+"""Points are equal if no entry differs by more, relative to the largest entry of an iterate."""
+
+VALUE_TOLERANCE = 1e-9
+"""So are gradients and directions, relative to the largest entry of a gradient; so are the iterates
+that are compared after a step."""
+
+
+class Pending:
+    """A recorded query that is not yet explained.
+
+    Attributes
+    ----------
+    query
+        The query.
+    left
+        For each of its points the components that are not yet explained; once of Hessians.
+    """
+
+    __slots__ = ("left", "query")
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.left: list[Integers] = []
+        if query.indices is not None:
+            points = 1 if query.base is not None else len(query.points)
+            self.left = [query.indices] * points
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether no component is left."""
+        return not any(len(one) for one in self.left)
+
+
+Piece = tuple[Pending, int]
+"""A pending query and one of its points."""
+
+
+class Window:
+    """The recorded queries that the reference may consume now.
+
+    Attributes
+    ----------
+    pending
+        The queries of this step and before that are not yet explained, in their order.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
+        self.pending: list[Pending] = []
+        self.point_tolerance = POINT_TOLERANCE * transcript.point_size
+        self.tolerance = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
+        self._next = 0
+
+    def open(self, step: int) -> None:
+        """Let the queries of a step be consumed, too."""
+        queries = self.transcript.queries
+        while self._next < len(queries) and queries[self._next].step <= step:
+            self.pending.append(Pending(queries[self._next]))
+            self._next += 1
+
+    def is_same(self, x: Floats, y: Floats) -> bool:
+        """Return whether two points are equal, up to rounding."""
+        return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
+
+    # --- whole queries ----------------------------------------------------------------------------
+
+    def find(self, kinds: tuple[str, ...], fits: Callable[[Query], bool]) -> Pending | None:
+        """Return the first pending query of some kinds that fits."""
+        for one in self.pending:
+            if one.query.kind in kinds and fits(one.query):
+                return one
+        return None
+
+    def consume(self, one: Pending) -> Query:
+        """Explain a query as a whole."""
+        self.pending.remove(one)
+        return one.query
+
+    # --- components -------------------------------------------------------------------------------
+
+    def pieces(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[Piece]:
+        """Return what is left of component gradients at a point, in its order."""
+        return [
+            (one, place)
+            for one in self.pending
+            if one.query.kind in kinds
+            for place, point in enumerate(one.query.points)
+            if len(one.left[place]) and self.is_same(point, x)
+        ]
+
+    def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[Piece]:
+        """Return what is left of Hessian products at a base point along a pair of points."""
+        return [
+            (one, 0)
+            for one in self.pending
+            if one.query.kind == "hessian.batch"
+            and one.query.base is not None
+            and len(one.left[0])
+            and self.is_same(one.query.base, base)
+            and self.is_pair(one.query, x, y)
+        ]
+
+    def is_pair(self, query: Query, x: Floats, y: Floats) -> bool:
+        """Return whether a query is along two points, in either order."""
+        a, b = query.points
+        return (self.is_same(a, x) and self.is_same(b, y)) or (
+            self.is_same(a, y) and self.is_same(b, x)
+        )
+
+    def has_both(self, piece: Piece, x: Floats, y: Floats) -> bool:
+        """Return whether a piece belongs to a difference between two points."""
+        query = piece[0].query
+        return len(query.points) > 1 and self.is_pair(query, x, y)
+
+    def choose(self, pieces: list[Piece], size: int) -> list[tuple[Piece, Integers]] | None:
+        """Choose components, whole pieces first; None if there are too few."""
+        chosen, total = list[tuple[Piece, Integers]](), 0
+        for piece in pieces:
+            left = piece[0].left[piece[1]]
+            if total + len(left) <= size:
+                chosen.append((piece, left))
+                total += len(left)
+            if total == size:
+                return chosen
+        chosen, total = [], 0
+        for piece in pieces:
+            left = piece[0].left[piece[1]][: size - total]
+            chosen.append((piece, left))
+            total += len(left)
+            if total == size:
+                return chosen
+        return None
+
+    def take(self, chosen: list[tuple[Piece, Integers]]) -> Integers:
+        """Explain what was chosen, and return the components."""
+        for (one, place), part in chosen:
+            left = one.left[place]
+            one.left[place] = left[len(part) :] if left is not part else left[:0]
+        self._drop(one for (one, _), _ in chosen)
+        return np.concatenate([part for _, part in chosen])
+
+    def take_exactly(self, pieces: list[Piece], wanted: Integers) -> bool:
+        """Explain exactly these components, in whatever pieces; return whether they are there."""
+        ordered = np.sort(wanted)
+        for one, place in pieces:
+            left = one.left[place]
+            if len(left) == len(ordered) and np.array_equal(np.sort(left), ordered):
+                one.left[place] = left[:0]
+                self._drop([one])
+                return True
+        missing, kept = Counter(ordered.tolist()), list[Integers]()
+        if sum(len(one.left[place]) for one, place in pieces) < len(ordered):
+            return False
+        for one, place in pieces:
+            rest = []
+            for i in one.left[place].tolist():
+                if missing[i] > 0:
+                    missing[i] -= 1
+                else:
+                    rest.append(i)
+            kept.append(np.array(rest, dtype=np.int64))
+        if any(missing.values()):
+            return False
+        for (one, place), rest in zip(pieces, kept, strict=True):
+            one.left[place] = rest
+        self._drop(one for one, _ in pieces)
+        return True
+
+    def covers(self, pieces: list[Piece]) -> bool:
+        """Return whether pieces begin with each component once."""
+        n = self.transcript.problem.n
+        chosen = self.choose(pieces, n)
+        if chosen is None:
+            return False
+        found = np.concatenate([part for _, part in chosen])
+        return len(np.unique(found)) == n
+
+    def _drop(self, touched: "Iterator[Pending] | list[Pending]") -> None:
+        for one in {id(one): one for one in touched}.values():
+            if one.is_explained:
+                self.pending.remove(one)

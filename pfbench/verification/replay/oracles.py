@@ -1,0 +1,527 @@
+"""The oracles of a replayed reference: each query consumes the recorded queries it stands for."""
+
+from typing import Any, Never
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.sample import Indices, Sample
+from pfbench.verification.replay.decisions import Decisions
+from pfbench.verification.replay.draws import Draw, DrawLog, NeedsValuesError, ReplayGenerator
+from pfbench.verification.replay.matching import VALUE_TOLERANCE, Pending, Window
+from pfbench.verification.replay.transcript import (
+    COMPONENT_KINDS,
+    Query,
+    Transcript,
+    expand,
+    to_dense,
+)
+
+_FULL = ("gradient", "table")
+"""Queries that are answered from all components."""
+
+
+class MismatchError(Exception):
+    """The transcript does not fit the reference.
+
+    Attributes
+    ----------
+    step
+        The step at which it does not.
+    reason
+        What the reference does there, and what was recorded.
+    """
+
+    def __init__(self, step: int, reason: str) -> None:
+        super().__init__(step, reason)
+        self.step, self.reason = step, reason
+
+
+class ReplayOracles:
+    """The oracles and the draws of a reference that is replayed against a transcript.
+
+    Parameters
+    ----------
+    transcript
+        The recorded run.
+    forced
+        Decisions that are made first; see `Decisions`.
+    eager
+        Whether draws are resolved at once.
+    noise
+        Draws the perturbation of each answer; None for none.
+    dense
+        Whether the reference takes points, vertices and gradients as dense arrays.
+
+    Attributes
+    ----------
+    rng
+        The stream of the reference.
+    log
+        The draws so far.
+    notes
+        What is reported and is no mismatch.
+    """
+
+    def __init__(
+        self,
+        transcript: Transcript,
+        forced: Any = (),
+        *,
+        eager: bool = False,
+        noise: np.random.Generator | None = None,
+        dense: bool = False,
+    ) -> None:
+        problem = transcript.problem
+        self.transcript, self.window = transcript, Window(transcript)
+        self.decisions = Decisions(forced)
+        self.eager, self.dense, self.noise = eager, dense, noise
+        self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
+        self.n, self.D = problem.n, problem.set.diameter
+        self.log, self.notes = DrawLog(), list[str]()
+        self.rng = ReplayGenerator(self)
+        self.step = 0
+        self.position: Floats = transcript.start
+        self.previous: Floats = transcript.start
+        self.snapshot: Floats | None = None
+        self.is_searching = False
+        self.has_search = False
+
+    def begin(self, step: int, x: Floats) -> None:
+        """Begin a step at an iterate."""
+        self.step = step
+        self.previous, self.position = self.position, x
+        self.window.open(step)
+
+    # --- oracles ----------------------------------------------------------------------------------
+
+    def gradient(self, x: Any) -> Any:
+        """Return the full gradient."""
+        point = self._point(x)
+        self._take_full(point, "the full gradient")
+        self.snapshot = point
+        return self._gradient(self.backend.gradient(self._own(x)))
+
+    def batch(self, sample: Indices, x: Any) -> Any:
+        """Return the mean of the sampled component gradients."""
+        point = self._point(x)
+        if self._is_unresolved(sample):
+            self._resolve(sample, self.window.pieces(point), point)
+        else:
+            self._take(expand(sample), point)
+        return self._gradient(self.backend.batch(_plain(sample), self._own(x)))
+
+    def difference(self, sample: Indices, x: Any, y: Any) -> Any:
+        """Return the mean difference of the sampled component gradients at two points."""
+        a, b = self._point(x), self._point(y)
+        if self.window.is_same(a, b):
+            self._coincide(a, sample)
+            return 0.0 * self._gradient(self.backend.gradient(self._own(x)))
+        if self._is_unresolved(sample):
+            pieces = self.window.pieces(a)
+            both = [one for one in pieces if self.window.has_both(one, a, b)]
+            if sum(len(one.left[place]) for one, place in both) >= len(sample):
+                pieces = both
+            self._resolve(sample, pieces, a)
+        else:
+            self._take(expand(sample), a)
+        self._take(expand(sample), b)
+        drawn = _plain(sample)
+        return self._gradient(self.backend.difference(drawn, self._own(x), self._own(y)))
+
+    def value(self, x: Any) -> float:
+        """Return f(x); values may be queried more or less often than by the reference."""
+        if not self.is_searching:
+            point = self._point(x)
+            found = self.window.find(("value",), lambda q: self.window.is_same(q.points[0], point))
+            if found is not None:
+                self.window.consume(found)
+        return float(self.backend.value(self._own(x)))
+
+    def lo(self, g: Any) -> Any:
+        """Return the vertex that was recorded for the same direction."""
+        direction = self._gradient_array(g)
+        found = self.find_minimisation(direction)
+        if found is None:
+            others = [one for one in self.window.pending if one.query.kind == "lo"]
+            self.mismatch("minimises along its direction", pending=others[0] if others else None)
+        return self._vertex(self.window.consume(found))
+
+    def prox(self, x: Any, g: Any, lam: float) -> Any:
+        """Return the proximal map, which must have been recorded."""
+        if self.backend.unconstrained:
+            return x - lam * g
+        wanted = self._point(x) - lam * self._gradient_array(g)
+        penalised = getattr(self.transcript.problem, "penalty", None) is not None
+        limit = max(VALUE_TOLERANCE * float(np.abs(wanted).max()), self.window.point_tolerance)
+
+        def fits(query: Query) -> bool:
+            if penalised and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
+                return False
+            assert query.direction is not None
+            moved = query.points[0] - query.length * query.direction
+            return bool(np.abs(moved - wanted).max() <= limit)
+
+        found = self.window.find(("prox",), fits)
+        if found is None:
+            self.mismatch("takes a proximal step")
+        self.window.consume(found)
+        return self.backend.prox(x, g, lam)
+
+    def hessian(self, s: Any) -> "ReplayHessian":
+        """Return the Hessians at a point, which may have been queried later, at their first use."""
+        return ReplayHessian(self, s)
+
+    def table(self, x: Any) -> "ReplayTable":
+        """Return a table of all component gradients."""
+        self._take_full(self._point(x), "a table of all component gradients")
+        return ReplayTable(self, self.backend.table(self._own(x)))
+
+    def component_smoothness(self) -> Floats:
+        """Return the L_i."""
+        return np.array(self.backend.component_smoothness(), dtype=np.float64)
+
+    # --- draws ------------------------------------------------------------------------------------
+
+    def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+        """Return a draw that is resolved at its first query."""
+        return self.draw_now(size, log) if self.eager else Draw.unresolved(size, log, self.step)
+
+    def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+        """Return the components of the first pending query, which is not yet explained."""
+        for one in self.window.pending:
+            for place, point in enumerate(one.query.points):
+                if one.query.kind in COMPONENT_KINDS and len(one.left[place]):
+                    chosen = self.window.choose(self.window.pieces(point), size)
+                    if chosen is not None:
+                        found = np.concatenate([part for _, part in chosen])
+                        log.append((self.step, found))
+                        return found
+        # Nothing may be queried where the points of a difference coincide.
+        return np.zeros(size, dtype=np.int64)
+
+    def coin(self) -> bool:
+        """Return whether a coin fell heads: a full gradient is queried where the reference is."""
+        window, x = self.window, self.position
+        full = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
+        pieces = window.pieces(x)
+        covers = window.covers(pieces)
+        told = self.transcript.states[self.step].coin if self._is_known(self.step) else None
+        if (full is None) == (not pieces) or covers:
+            if told is not None:
+                likely = told
+            elif full is not None and pieces:
+                likely = full.query.number < pieces[0][0].query.number
+            else:
+                likely = bool(pieces) and covers
+            heads = likely == (self.decisions.decide(self.step, 2) == 0)
+        else:
+            heads = full is not None
+        self.log.coins.append((self.step, heads))
+        return heads
+
+    def pick(self, count: int) -> int:
+        """Return which of the next points was picked: where a full gradient is queried later."""
+        transcript, last = self.transcript, self.step + count - 1
+        points = [
+            transcript.at(step) for step in range(self.step, last + 1) if self._is_known(step)
+        ]
+        targets = [
+            query.points[0]
+            for query in transcript.queries
+            if query.kind in _FULL and query.step in (last, last + 1)
+        ]
+        ends = [
+            query.points[0]
+            for query in transcript.queries
+            if query.kind == "batch"
+            and query.step in (last, last + 1)
+            and query.indices is not None
+            and len(np.unique(query.indices)) == self.n
+        ]
+        targets = [*reversed(targets), *ends]
+        if self._is_known(last) and transcript.states[last].output is not None:
+            targets.append(transcript.states[last].output)
+        options = list[int]()
+        for target in targets:
+            options += [
+                k
+                for k, point in enumerate(points)
+                if k not in options and self.window.is_same(point, target)
+            ]
+        if not options:
+            self.decisions.decide(self.step, 1)
+            return 0
+        chosen = options[self.decisions.decide(self.step, len(options), count)]
+        self.log.picks.append((self.step, chosen, count))
+        return chosen
+
+    # --- what judges use --------------------------------------------------------------------------
+
+    def find_minimisation(self, direction: Floats) -> Pending | None:
+        """Return the first pending minimisation along a direction or a positive multiple of it."""
+        size = float(np.linalg.norm(direction))
+        limit = VALUE_TOLERANCE * max(self.transcript.gradient_size, float(np.abs(direction).max()))
+
+        def fits(query: Query) -> bool:
+            assert query.direction is not None
+            other = float(np.linalg.norm(query.direction))
+            if other == 0.0 or size == 0.0:
+                return max(other, size) <= limit
+            return bool(np.abs(query.direction * (size / other) - direction).max() <= limit)
+
+        return self.window.find(("lo",), fits)
+
+    def minimise(self, one: Pending) -> Any:
+        """Consume a minimisation and return its vertex."""
+        return self._vertex(self.window.consume(one))
+
+    def mismatch(
+        self, action: str, at: Floats | None = None, pending: Pending | None = None
+    ) -> Never:
+        """Raise that the transcript lacks what the reference does."""
+        where = "" if at is None else f" at {self.name_point(at)}"
+        shown = pending or next(iter(self.window.pending), None)
+        then = "no further query was recorded"
+        if shown is not None:
+            then = f"recorded is {self.describe(shown)}"
+        raise MismatchError(self.step, f"the reference {action}{where}, {then}")
+
+    def describe(self, one: Pending) -> str:
+        """Return a recorded query in words."""
+        query = one.query
+        points = " and ".join(self.name_point(x) for x in query.points)
+        size = "" if query.indices is None else f" of {len(query.indices)} components"
+        at = f" at {points}" if points else ""
+        along = ""
+        if query.direction is not None:
+            along = f" along {_entries(query.direction)}"
+        return f"{query.kind}{size}{at}{along} (query {query.number})"
+
+    def name_point(self, x: Floats) -> str:
+        """Return a point by its role in the run, with its first entries."""
+        same, t = self.window.is_same, self.step
+        roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
+        roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
+        roles += [("the start", self.transcript.start)]
+        states = self.transcript.states
+        roles += [
+            (f"x_{k + 1}", states[k].x) for k in range(max(0, t - 3), min(len(states), t + 2))
+        ]
+        for name, point in roles:
+            if same(x, point):
+                return f"{name} = {_entries(x)}"
+        return _entries(x)
+
+    # --- helpers ----------------------------------------------------------------------------------
+
+    def _is_known(self, step: int) -> bool:
+        return step < len(self.transcript.states)
+
+    def _point(self, x: Any) -> Floats:
+        return np.asarray(to_dense(x, self.transcript.pattern))
+
+    def _gradient_array(self, g: Any) -> Floats:
+        return np.asarray(to_dense(g, self.transcript.pattern))
+
+    def _own(self, x: Any) -> Any:
+        """Return a point as the backend takes it."""
+        return x
+
+    def _gradient(self, g: Floats) -> Any:
+        if self.noise is not None:
+            g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
+        return g
+
+    def _vertex(self, query: Query) -> Any:
+        answer = query.answer
+        return to_dense(answer) if self.dense else answer
+
+    def _is_unresolved(self, sample: Any) -> bool:
+        if isinstance(sample, Sample) or not len(sample) or int(sample[0]) >= 0:
+            return False
+        if not isinstance(sample, Draw):
+            raise NeedsValuesError
+        return True
+
+    def _resolve(self, sample: Any, pieces: Any, x: Floats) -> None:
+        chosen = self.window.choose(pieces, len(sample))
+        if chosen is None:
+            found = sum(len(one.left[place]) for one, place in pieces)
+            self.mismatch(
+                f"queries a batch of {len(sample)} components, of which {found} were recorded,", x
+            )
+        sample.resolve(self.window.take(chosen))
+
+    def _take(self, wanted: Integers, x: Floats) -> None:
+        if self.window.take_exactly(self.window.pieces(x), wanted):
+            return
+        if len(wanted) == self.n == len(np.unique(wanted)):
+            self._take_full(x, "a batch of all components")
+            return
+        self.mismatch(f"queries the same batch of {len(wanted)} components", x)
+
+    def _take_full(self, x: Floats, what: str) -> None:
+        window = self.window
+        found = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
+        if found is not None:
+            window.consume(found)
+        elif not window.take_exactly(window.pieces(x), np.arange(self.n)):
+            self.mismatch(f"queries {what}", x)
+
+    def _coincide(self, x: Floats, sample: Any) -> None:
+        """Explain what was queried for a difference of a point with itself, if anything was."""
+        window, size = self.window, len(sample)
+        both = [
+            (one, place)
+            for one, place in window.pieces(x)
+            if one.query.kind == "difference" and window.has_both((one, place), x, x)
+        ]
+        firsts = [piece for piece in both if piece[1] == 0]
+        chosen = window.choose(firsts, size)
+        if chosen is not None:
+            drawn = window.take(chosen)
+            window.take_exactly([(one, 1) for one, _ in firsts if len(one.left[1])], drawn)
+            return
+        pieces = window.pieces(x, frozenset({"batch"}))
+        chosen = window.choose(pieces, 2 * size)
+        if chosen is None:
+            return
+        drawn = np.concatenate([part for _, part in chosen])
+        if np.array_equal(np.sort(drawn[:size]), np.sort(drawn[size:])):
+            window.take(chosen)
+
+
+class ReplayHessian:
+    """The component Hessians at one point."""
+
+    def __init__(self, replay: ReplayOracles, s: Any) -> None:
+        self._replay, self._base = replay, replay._point(s)
+        self._hessian = replay.backend.hessian(s)
+        self._is_explained = False
+        self._explain()
+
+    def _explain(self) -> bool:
+        window = self._replay.window
+        if not self._is_explained:
+            found = window.find(("hessian",), lambda q: window.is_same(q.points[0], self._base))
+            if found is not None:
+                window.consume(found)
+                self._is_explained = True
+        return self._is_explained
+
+    def product(self, x: Any, y: Any) -> Any:
+        """Return the mean Hessian times x - y."""
+        replay, window = self._replay, self._replay.window
+        a, b = replay._point(x), replay._point(y)
+        found = window.find(
+            ("hessian.product",),
+            lambda q: (
+                q.base is not None
+                and window.is_same(q.base, self._base)
+                and window.is_pair(q, a, b)
+            ),
+        )
+        if found is not None:
+            window.consume(found)
+        elif not window.take_exactly(
+            window.hessian_pieces(self._base, a, b), np.arange(replay.n)
+        ) and not window.is_same(a, b):
+            replay.mismatch("multiplies by the mean Hessian", self._base)
+        self._check()
+        return replay._gradient(self._hessian.product(x, y))
+
+    def batch(self, sample: Indices, x: Any, y: Any) -> Any:
+        """Return the mean of the sampled component Hessians times x - y."""
+        replay, window = self._replay, self._replay.window
+        a, b = replay._point(x), replay._point(y)
+        pieces = window.hessian_pieces(self._base, a, b)
+        if window.is_same(a, b) and not pieces:
+            return 0.0 * self._hessian.product(x, y)
+        if replay._is_unresolved(sample):
+            replay._resolve(sample, pieces, self._base)
+        elif not window.take_exactly(pieces, expand(sample)):
+            replay.mismatch("multiplies by the Hessians of the same batch", self._base)
+        self._check()
+        return replay._gradient(self._hessian.batch(_plain(sample), x, y))
+
+    def _check(self) -> None:
+        if not self._explain():
+            self._replay.mismatch("queries all component Hessians", self._base)
+
+
+class ReplayTable:
+    """A table of component gradients; the recorded run may keep its own and query one by one."""
+
+    def __init__(self, replay: ReplayOracles, table: Any) -> None:
+        self._replay, self._table = replay, table
+        self._swapped = False
+
+    @property
+    def mean(self) -> Any:
+        """The mean of the stored gradients."""
+        return self._table.mean
+
+    def difference(self, sample: Indices, x: Any) -> Any:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        self._take("table.difference", sample, x)
+        return self._replay._gradient(self._table.difference(_plain(sample), x))
+
+    def replace(self, sample: Indices, x: Any) -> Any:
+        """As `difference`, and store grad f_i(x)."""
+        self._take("table.replace", sample, x)
+        return self._replay._gradient(self._table.replace(_plain(sample), x))
+
+    def _take(self, kind: str, sample: Any, x: Any) -> None:
+        replay, window = self._replay, self._replay.window
+        point = replay._point(x)
+        pieces = window.pieces(point)
+        own = [piece for piece in pieces if piece[0].query.kind == kind]
+        size = len(sample)
+        if not replay._is_unresolved(sample):
+            if not (own and window.take_exactly(own, expand(sample))):
+                replay._take(expand(sample), point)
+            return
+        if sum(len(one.left[place]) for one, place in own) >= size:
+            pieces = own
+        elif kind == "table.difference" and pieces:
+            self._resolve_own(sample, pieces, point)
+            return
+        found = sum(len(one.left[place]) for one, place in pieces)
+        if kind == "table.replace" and 0 < found < size:
+            stored = np.concatenate([one.left[place] for one, place in pieces])
+            if len(np.unique(stored)) == len(stored):
+                window.take(window.choose(pieces, found) or [])
+                replay.notes.append("a component that is stored once is queried once")
+                sample.owner.log = None
+                sample.resolve(np.resize(stored, size))
+                return
+        replay._resolve(sample, pieces, point)
+
+    def _resolve_own(self, sample: Any, pieces: Any, x: Floats) -> None:
+        """Resolve the first of two batches at one point: the first or the last that was queried."""
+        replay, window, size = self._replay, self._replay.window, len(sample)
+        total = sum(len(one.left[place]) for one, place in pieces)
+        if total > size and replay.decisions.decide(replay.step, 2, 0) == 1:
+            drawn = np.concatenate([one.left[place] for one, place in pieces])[-size:]
+            rest = np.concatenate([one.left[place] for one, place in pieces])[:-size]
+            window.take_exactly(pieces, np.concatenate([rest, drawn]))
+            first = pieces[0][0]
+            first.left[pieces[0][1]] = rest
+            if first not in window.pending:
+                window.pending.insert(0, first)
+            sample.resolve(drawn)
+            return
+        replay._resolve(sample, pieces, x)
+
+
+def _plain(sample: Any) -> Any:
+    """Return a sample as a backend takes it."""
+    return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
+
+
+def _entries(x: Floats) -> str:
+    """Return the first entries of an array in words."""
+    flat = np.ravel(x)
+    more = ", ..." if flat.size > 3 else ""
+    return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{more})"

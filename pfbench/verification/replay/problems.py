@@ -1,0 +1,227 @@
+"""The problem on which methods are compared: full curvature, no two equal components."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.protocols import Penalty
+from pfbench.base.sample import Indices
+from pfbench.problems.base import FiniteSum, HessianOf, drawn
+from pfbench.sets import L1Ball, L2Ball, LinfBall
+from pfbench.sets.body import Body
+from pfbench.sets.named_norms import norm_ball, norm_of_vectors
+from pfbench.sets.norms import Entrywise, NormBall
+from pfbench.sets.nuclear import NuclearBall
+from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.whole import WholeMatrices, WholeSpace
+
+Shape = tuple[int, ...]
+
+_WAVE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class LogCosh(FiniteSum):
+    """f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>), of vectors or matrices.
+
+    Parameters
+    ----------
+    n
+        The number of components.
+    set, penalty, norm
+        The feasible set, the penalty, and the norm in place of a set.
+    scale
+        Factor of f.
+    at_vertex
+        Whether the start is a vertex of the set.
+    """
+
+    name: ClassVar[str] = "log-cosh"
+
+    n: int = 11
+    set: Body = field(default_factory=lambda: WholeSpace(4))
+    penalty: Penalty | None = None
+    norm: NormBall | None = None
+    scale: float = 1.0
+    at_vertex: bool = False
+
+    @cached_property
+    def _data(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """l, b, a, k: shapes (n,), (n,), (n, d), (n, d)."""
+        rng, d = np.random.default_rng(29), prod(self.set.shape)
+        lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
+        return (
+            lengths,
+            rng.uniform(-1.5, 1.5, self.n),
+            rng.normal(size=(self.n, d)) / np.sqrt(max(1.0, d / 4.0)),
+            rng.uniform(-2.0, 2.0, (self.n, d)) / np.sqrt(max(1.0, d / 4.0)),
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The sizes by name."""
+        return MappingProxyType({"n": self.n, "set": self.set.name})
+
+    def start(self) -> Floats:
+        """Return a fixed point inside the sets, or a vertex."""
+        shape = self.set.shape
+        if self.at_vertex and self.set.diameter < np.inf:
+            direction = np.zeros(shape)
+            direction[(0,) * len(shape)] = 1.0
+            return np.array(self.set.lo(direction))
+        point = np.resize([0.21, -0.13, 0.17, 0.05], shape)
+        return np.asarray(point * min(1.0, 6.0 / point.size))
+
+    def component_smoothness(self) -> Floats:
+        """Return L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""
+        lengths, _, a, k = self._data
+        waves = _WAVE * self.scale * (k * k).sum(axis=1)
+        return np.asarray(lengths * (a * a).sum(axis=1) + waves)
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        lengths, b, a, k = self._data
+        flat = x.ravel()
+        z = a @ flat - b
+        logs = np.logaddexp(z, -z) - np.log(2.0)
+        return float((lengths * logs + _WAVE * self.scale * np.sin(k @ flat)).mean())
+
+    def slopes(self, x: Floats, indices: Integers | None = None) -> Floats:
+        """Return the gradients of components, shape (len(indices), d)."""
+        lengths, b, a, k = self._data
+        if indices is not None:
+            lengths, b, a, k = lengths[indices], b[indices], a[indices], k[indices]
+        flat = x.ravel()
+        of_logs, of_waves = lengths * np.tanh(a @ flat - b), np.cos(k @ flat)
+        return np.asarray(of_logs[:, None] * a + (_WAVE * self.scale * of_waves)[:, None] * k)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x."""
+        lengths, b, a, k = self._data
+        flat = x.ravel()
+        found = (lengths * np.tanh(a @ flat - b)) @ a
+        found = found + (_WAVE * self.scale * np.cos(k @ flat)) @ k
+        return np.asarray((found / self.n).reshape(x.shape))
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x."""
+        indices, weights = drawn(sample, self.n)
+        return np.asarray((weights @ self.slopes(x, indices)).reshape(x.shape))
+
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s."""
+        lengths, b, a, k = self._data
+        flat = s.ravel()
+        bends = lengths / np.cosh(a @ flat - b) ** 2
+        turns = -_WAVE * self.scale * np.sin(k @ flat)
+
+        def applied(sample: Indices | None, u: Floats) -> Floats:
+            indices, weights = (
+                (slice(None), np.full(self.n, 1.0 / self.n))
+                if sample is None
+                else drawn(sample, self.n)
+            )
+            p, q, v = a[indices], k[indices], u.ravel()
+            found = (weights * bends[indices] * (p @ v)) @ p
+            found = found + (weights * turns[indices] * (q @ v)) @ q
+            return np.asarray(found.reshape(u.shape))
+
+        return HessianOf(applied)
+
+    def table(self, x: Floats) -> "SlopeTable":
+        """Return a table with every component gradient at x."""
+        return SlopeTable(self, x)
+
+
+class SlopeTable:
+    """One stored gradient a component, shape (n, d)."""
+
+    def __init__(self, problem: LogCosh, x: Floats) -> None:
+        self._problem = problem
+        self._stored = problem.slopes(x)
+        self._shape = x.shape
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of the stored gradients."""
+        return np.asarray(self._stored.mean(axis=0).reshape(self._shape))
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        indices, weights = drawn(sample, self._problem.n)
+        change = weights @ (self._problem.slopes(x, indices) - self._stored[indices])
+        return np.asarray(change.reshape(self._shape))
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, and store grad f_i(x) once for each distinct index."""
+        change = self.difference(sample, x)
+        indices = np.unique(drawn(sample, self._problem.n)[0])
+        self._stored[indices] = self._problem.slopes(x, indices)
+        return change
+
+
+MATRIX: Shape = (2, 3)
+
+
+def ball(shape: Shape = (4,), radius: float = 1.0, **options: Any) -> LogCosh:
+    """Return the problem on a Euclidean ball."""
+    return LogCosh(set=_entrywise(L2Ball(prod(shape), radius), shape), **options)
+
+
+def octahedron(shape: Shape = (4,), radius: float = 1.0, **options: Any) -> LogCosh:
+    """Return the problem on an l1 ball."""
+    return LogCosh(set=_entrywise(L1Ball(prod(shape), radius), shape), **options)
+
+
+def cube(shape: Shape = (4,), radius: float = 0.3, **options: Any) -> LogCosh:
+    """Return the problem on a box."""
+    return LogCosh(set=_entrywise(LinfBall(prod(shape), radius), shape), **options)
+
+
+def nuclear(shape: Shape = MATRIX, radius: float = 1.0, **options: Any) -> LogCosh:
+    """Return the problem on a nuclear norm ball."""
+    return LogCosh(set=NuclearBall((shape[0], shape[1]), radius), **options)
+
+
+def space(shape: Shape = (4,), **options: Any) -> LogCosh:
+    """Return the problem without set and penalty."""
+    return LogCosh(set=_whole(shape), **options)
+
+
+def penalised(shape: Shape = (4,), **options: Any) -> LogCosh:
+    """Return the problem with an l1 penalty."""
+    return LogCosh(set=_whole(shape), penalty=L1Penalty(0.05), **options)
+
+
+def normed(shape: Shape = (6,), norm: str = "linf", **options: Any) -> LogCosh:
+    """Return the problem with a norm; one of matrices has vectors as a block."""
+    of_norm = norm_of_vectors(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
+    return LogCosh(set=_whole(shape), norm=of_norm, **options)
+
+
+BUILDERS: Mapping[str, Callable[..., LogCosh]] = MappingProxyType(
+    {
+        "ball": ball,
+        "octahedron": octahedron,
+        "cube": cube,
+        "nuclear": nuclear,
+        "space": space,
+        "penalised": penalised,
+        "normed": normed,
+    }
+)
+"""The problems by the kind of their set."""
+
+
+def _whole(shape: Shape) -> Body:
+    return WholeSpace(prod(shape)) if len(shape) == 1 else WholeMatrices((shape[0], shape[1]))
+
+
+def _entrywise(vectors: NormBall, shape: Shape) -> Body:
+    return vectors if len(shape) == 1 else Entrywise(shape, vectors)

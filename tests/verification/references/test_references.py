@@ -1,0 +1,47 @@
+"""Each plain reference and the catalogue's method follow each other, on vectors and on matrices."""
+
+import ast
+import inspect
+
+import pytest
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.verification.references import REFERENCES, plain_method
+from pfbench.verification.replay.follow import follow
+from pfbench.verification.replay.forms import forms
+from pfbench.verification.replay.instances import SHAPES, short_instances
+from pfbench.verification.replay.transcript import record
+
+_OWN = ("pfbench.base", "pfbench.verification.references")
+"""What a reference may import of pfbench."""
+
+
+def cases():
+    for name in REFERENCES:
+        for number, form in enumerate(forms(ALGORITHMS[name])):
+            yield pytest.param(name, form, id=f"{name}-{number}")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
+@pytest.mark.parametrize(("name", "form"), [*cases()])
+def test_a_reference_and_its_method_follow_each_other(name, form, shape):
+    algorithm = ALGORITHMS[name](**form.parameters)
+    for instance in short_instances(ALGORITHMS[name], shape):
+        problem = instance()
+        recorded = record(problem, algorithm, seed=1)
+        outcome = follow(recorded, algorithm, REFERENCES[name])
+        assert outcome.agrees, outcome.reason
+        recorded = record(problem, plain_method(name, **form.parameters), seed=1)
+        assert recorded.error is None
+        outcome = follow(recorded, algorithm)
+        assert outcome.agrees, outcome.reason
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_a_reference_is_short_and_imports_no_estimators_and_no_points(name):
+    reference = REFERENCES[name]
+    source = inspect.getsource(inspect.getmodule(reference))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pfbench"):
+            assert node.module.startswith(_OWN)
+    assert len(inspect.getsource(reference).splitlines()) <= 40
