@@ -12,7 +12,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.draws import branches
 from pfbench.verification.laws.along import evened
-from pfbench.verification.laws.indices import suspected
+from pfbench.verification.replay.indices import suspected
 
 B = 2
 

@@ -1,27 +1,71 @@
-"""The problems on which the runs of a method are compared with its reference."""
+"""The runs in which a method is compared with its reference: forms, extremes, long runs."""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from pfbench.base.errors import InputError
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import synthetic
 from pfbench.verification.instances import Instance, instance
+from pfbench.verification.replay.forms import Form, forms
 from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
 
 VECTOR: Shape = (4,)
+
 SHAPES = (VECTOR, MATRIX)
 
 _NORMS = ("spectral", "l2", "linf")
+
+SCALES = (1e3, 1e-3)
+"""Factors of f; no number of a method may have a size of its own."""
+
+_GROWS: Mapping[str, int] = MappingProxyType(
+    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
+)
+"""The power of such a factor by which a parameter grows; `step` see `step_power`."""
+
+_SMALL = 100.0
+"""By which each real parameter is divided once."""
+
+_PERIODS = ((1, 40), (150, 320), (700, 1420))
+"""Periods, with the horizons of their runs."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run in which a method is compared.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    parameters
+        The parameters of the method.
+    is_extreme
+        Whether the method may refuse these parameters.
+    needs_matrices
+        Whether points are matrices; a method that raises there is not held to it.
+    """
+
+    problem: Instance
+    parameters: Mapping[str, Any]
+    is_extreme: bool = False
+    needs_matrices: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.problem.name} [{Form(self.parameters)}]"
 
 
 def kinds_of(method: Any) -> list[dict[str, Any]]:
     """Return the kinds of problems that a method is for, each as a builder with its options."""
     requires = method.requires
     if "norm" in requires:
-        norm = next((one for one in _NORMS if f"norm {one}" in requires), "")
-        return (
-            [{"kind": "normed", "norm": norm}]
-            if norm
-            else [{"kind": "normed", "norm": "linf"}, {"kind": "normed", "norm": "spectral"}]
-        )
+        norm = next((one for one in _NORMS if f"norm {one}" in requires), None)
+        norms = ("linf", "spectral") if norm is None else (norm,)
+        return [{"kind": "normed", "norm": one} for one in norms]
     if "polytope" in requires:
         return [{"kind": "octahedron"}, {"kind": "cube"}]
     if "smooth" in requires:
@@ -33,12 +77,166 @@ def kinds_of(method: Any) -> list[dict[str, Any]]:
 
 def short_instances(method: Any, shape: Shape = VECTOR, **options: Any) -> list[Instance]:
     """Return small problems of a shape for a method: one for each kind of set."""
-    return [_instance({**kind, **options}, shape) for kind in kinds_of(method)]
+    return [make_instance({**kind, **options}, shape) for kind in kinds_of(method)]
 
 
-def _instance(options: dict[str, Any], shape: Shape) -> Instance:
-    kind, *names = options.pop("kind"), *(f"{k}={v}" for k, v in options.items())
+def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance:
+    """Return an instance of a kind of set, with options, for points of a shape."""
+    kind = options["kind"]
+    others = {name: value for name, value in options.items() if name != "kind"}
     if kind == "normed" and len(shape) == 1:
         shape = (max(6, shape[0] + shape[0] % 2),)
-    title = " ".join([kind, "x".join(map(str, shape)), *names])
-    return instance(partial(BUILDERS[kind], shape), **options).called(title)
+    size = "x".join(map(str, shape))
+    title = " ".join([f"{kind} {size}", *(f"{k}={v}" for k, v in others.items())])
+    return instance(partial(BUILDERS[kind], shape), **others).called(title)
+
+
+def recover() -> RobustMatrixRecovery:
+    """Return a small matrix recovery: points are factored, gradients observed entries."""
+    return RobustMatrixRecovery(
+        synthetic(seed=3, rows=6, columns=5, rank=2, density=0.64), radius=6.0, sigma=30.0
+    )
+
+
+def step_power(method: Any) -> int:
+    """Return the power of a factor of f by which a real `step` grows: 0 of weights and lengths."""
+    check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
+    most = getattr(check, "keywords", {}).get("most", float("inf"))
+    return 0 if most == 1.0 or method.name == "spider" or "norm" in method.requires else -1
+
+
+def scale_parameters(method: Any, parameters: Mapping[str, Any], by: float) -> dict[str, Any]:
+    """Return parameters for f larger by a factor."""
+    powers = {"step": step_power(method), **_GROWS}
+    return {
+        name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
+        for name, value in parameters.items()
+    }
+
+
+def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
+    """Yield the runs in which a method of the catalogue is compared, the quickest first.
+
+    Parameters
+    ----------
+    method
+        Its class.
+    effort
+        "quick" or "full".
+    seed
+        Draws the data and the start; 0 for the usual ones.
+    """
+    every, kinds, drawn = forms(method), kinds_of(method), {"seed": seed} if seed else {}
+    for form in every:
+        for kind in kinds:
+            for shape in SHAPES:
+                parameters = with_length(method, form.parameters, 40)
+                yield Case(
+                    make_instance({**kind, **drawn}, shape),
+                    parameters,
+                    needs_matrices=len(shape) > 1,
+                )
+    first = every[0].parameters
+    if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
+        yield Case(
+            instance(recover).called("matrix recovery 6x5"),
+            with_length(method, first, 14),
+            needs_matrices=True,
+        )
+    for options, changes in _extremes(method, first):
+        parameters = {**with_length(method, first, 40), **changes}
+        if not _is_allowed(method, parameters):
+            continue
+        shape = options.pop("shape", VECTOR)
+        found = make_instance({**kinds[0], **drawn, **options}, shape)
+        yield Case(found, parameters, is_extreme=True)
+    yield from _long(method, every, kinds[0] | drawn, effort)
+
+
+def _long(method: Any, every: list[Form], kind: Mapping[str, Any], effort: str) -> Iterator[Case]:
+    """Yield long runs: what acts late shows there alone."""
+    if "polytope" in method.requires:
+        for large in ({"kind": "octahedron", "n": 90}, {"kind": "cube", "n": 90, "radius": 0.02}):
+            found = make_instance(large, (60,) if large["kind"] == "octahedron" else (30,))
+            L = float(found().component_smoothness().mean())
+            for form in every:
+                for factor in (1.0, 0.1):
+                    T = 150 if "line-search" in form.parameters.values() else 600
+                    changes = {"smoothness": factor * L, "iterations": T}
+                    yield Case(found, {**form.parameters, **changes})
+        return
+    searching = {"line-search", "backtracking"}
+    for form in every:
+        slow = bool(searching & set(map(str, form.parameters.values())))
+        for T in (300,) if effort == "quick" else (300, 1100):
+            yield Case(
+                make_instance(kind), with_length(method, form.parameters, T // 2 if slow else T)
+            )
+    names = set(every[0].parameters)
+    if "tolerance" in names and "lo" in method.requires:
+        changes = {"tolerance": 1e-7, "iterations": 4}
+        yield Case(make_instance(kind), {**every[0].parameters, **changes})
+    if "condg" not in dir(method):
+        T = 3_000 if effort == "quick" else 21_000
+        small = {"batch": 1} if "batch" in names else {}
+        small |= {"snapshot": 2} if "subepochs" in names else {}
+        parameters = {**with_length(method, every[0].parameters, T), **small}
+        yield Case(make_instance({**kind, "n": 3}), parameters)
+
+
+def _extremes(
+    method: Any, first: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield options of the problem and changes of parameters, of which some methods refuse some."""
+    has_batch = "batch" in first
+    for n in (1, 2, 5):
+        subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
+        yield {"n": n}, subset
+    yield {"n": 10_000}, {"batch": 32} if has_batch else {"iterations": 10}
+    if has_batch:
+        yield {}, {"batch": 11}
+        yield {}, {"batch": 12}
+    yield {"shape": (300,)}, {}
+    for by in SCALES:
+        yield {"scale": by}, scale_parameters(method, first, by) | {"iterations": 40}
+    if first.get("step") == NEEDED_STEP and step_power(method) == 0:
+        yield {"at_vertex": True}, {"step": 1.0}
+        corner = {"kind": "octahedron"} if "lo" in method.requires else {}
+        if corner and "norm" not in method.requires:
+            yield {**corner, "at_vertex": True}, {"step": 1.0, "iterations": 60}
+    if "period" in first and "restarts" not in first:
+        for period, T in _PERIODS:
+            yield {}, {"period": period, "iterations": T}
+    if "refresh" in first:
+        yield {}, {"refresh": 0.001, "iterations": 320}
+        yield {}, {"refresh": 1.0}
+    for name, value in first.items():
+        if isinstance(value, float):
+            yield {}, {name: value / _SMALL, "iterations": 20}
+    for name in ("alpha", "table_weight"):
+        if name in first:
+            yield {}, {name: 1.0}
+
+
+NEEDED_STEP = 0.1
+"""The usual weight or length of a step."""
+
+
+def with_length(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
+    """Return parameters with a horizon; several runs share it."""
+    names = {f.name for f in fields(method)}
+    if "iterations" not in names:
+        return dict(parameters)
+    several = parameters.get("restarts") or (3 if parameters.get("probability") else 1)
+    return {**parameters, "iterations": max(2, T // several)}
+
+
+def _is_allowed(method: Any, parameters: dict[str, Any]) -> bool:
+    names = {f.name for f in fields(method)}
+    if "iterations" not in names:
+        parameters.pop("iterations", None)
+    try:
+        method(**parameters)
+    except InputError:
+        return False
+    return True

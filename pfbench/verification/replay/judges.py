@@ -24,6 +24,9 @@ _LOSS = 1e-6
 
 _VALUE_ROUNDING = 1e-13
 
+_SAME = 1e-6
+"""Factors of directions that are this near are equal."""
+
 _MAX_INNER = 100_000
 
 
@@ -47,12 +50,13 @@ class Judges:
         replay, x = self.replay, keep(u)
         for _ in range(_MAX_INNER):
             g = tilt(l, x, u, 1.0 / lam)
-            pending = replay.find_minimisation(replay._gradient_array(g))
+            slope = replay._gradient_array(g)
+            pending = replay.find_minimisation(slope)
             if pending is None:
                 if self.is_printed:
                     replay.lo(g)  # raises
                 return self._any_point(l, u, lam, eta)
-            v = replay.minimise(pending)
+            v, asked = replay.minimise(pending), np.asarray(pending.query.direction)
             gap, length = descent(g, x, v)
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
@@ -60,23 +64,29 @@ class Judges:
             moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
             if ends:
                 further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
-                if length > 0.0 and self._goes_on(further, g):
+                if length > 0.0 and self._goes_on(further, slope, asked):
                     replay.notes.append("an inner loop goes on after its gap is small enough")
                 else:
                     return x
             x = moved
         raise MismatchError(replay.step, "an inner loop does not end")
 
-    def _goes_on(self, further: Floats, g: Any) -> bool:
-        """Return whether the next recorded minimisation is the next of the same inner loop."""
+    def _goes_on(self, further: Floats, g: Floats, asked: Floats) -> bool:
+        """Return whether the next recorded minimisation is the next of the same inner loop.
+
+        Its direction has the same factor to the source's as that which was queried along g.
+        """
         replay = self.replay
         found = replay.find_minimisation(further)
-        if found is None:
+        first = next((one for one in replay.window.pending if one.query.kind == "lo"), None)
+        if found is None or found is not first or found.query.direction is None:
             return False
-        first = next(one for one in replay.window.pending if one.query.kind == "lo")
-        same = replay._gradient_array(g)
-        assert first.query.direction is not None
-        return found is first and not np.allclose(first.query.direction, same, rtol=1e-9, atol=0.0)
+        lengths = [float(np.linalg.norm(one)) for one in (found.query.direction, further, asked, g)]
+        if not all(lengths):
+            return False
+        factors = lengths[0] / lengths[1], lengths[2] / lengths[3]
+        is_unit = all(abs(lengths[k] - 1.0) <= _SAME for k in (0, 2))
+        return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
     def _any_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
         """Return the first recorded point whose gap is at most eta, however it was found."""

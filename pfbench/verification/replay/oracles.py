@@ -6,6 +6,8 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, Sample
+from pfbench.points import Factored
+from pfbench.points.atoms import Factors
 from pfbench.verification.replay.decisions import Decisions
 from pfbench.verification.replay.draws import Draw, DrawLog, NeedsValuesError, ReplayGenerator
 from pfbench.verification.replay.matching import VALUE_TOLERANCE, Pending, Window
@@ -115,17 +117,22 @@ class ReplayOracles:
         """Return the mean difference of the sampled component gradients at two points."""
         a, b = self._point(x), self._point(y)
         if self.window.is_same(a, b):
-            self._coincide(a, sample)
-            return 0.0 * self._gradient(self.backend.gradient(self._own(x)))
-        if self._is_unresolved(sample):
+            drawn = self._coincide(a, b, len(sample))
+            if drawn is None:
+                return 0.0 * self._gradient(self.backend.gradient(self._own(x)))
+            if self._is_unresolved(sample):
+                sample.owner.log = None
+                sample.resolve(drawn)
+        elif self._is_unresolved(sample):
             pieces = self.window.pieces(a)
             both = [one for one in pieces if self.window.has_both(one, a, b)]
             if sum(len(one.left[place]) for one, place in both) >= len(sample):
                 pieces = both
             self._resolve(sample, pieces, a)
+            self._take(expand(sample), b)
         else:
             self._take(expand(sample), a)
-        self._take(expand(sample), b)
+            self._take(expand(sample), b)
         drawn = _plain(sample)
         return self._gradient(self.backend.difference(drawn, self._own(x), self._own(y)))
 
@@ -142,6 +149,9 @@ class ReplayOracles:
         """Return the vertex that was recorded for the same direction."""
         direction = self._gradient_array(g)
         found = self.find_minimisation(direction)
+        if found is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
+            # A direction that is rounding alone may have been normalised.
+            found = self.window.find(("lo",), lambda query: True)
         if found is None:
             others = [one for one in self.window.pending if one.query.kind == "lo"]
             self.mismatch("minimises along its direction", pending=others[0] if others else None)
@@ -266,7 +276,7 @@ class ReplayOracles:
         def fits(query: Query) -> bool:
             assert query.direction is not None
             other = float(np.linalg.norm(query.direction))
-            if other == 0.0 or size == 0.0:
+            if other == 0.0 or size <= limit:
                 return max(other, size) <= limit
             return bool(np.abs(query.direction * (size / other) - direction).max() <= limit)
 
@@ -326,12 +336,16 @@ class ReplayOracles:
 
     def _own(self, x: Any) -> Any:
         """Return a point as the backend takes it."""
-        return x
+        pattern = self.transcript.pattern
+        if not self.dense or pattern is None:
+            return x
+        u, s, vt = np.linalg.svd(np.asarray(x), full_matrices=False)
+        return Factored.from_factors(pattern, Factors(s, u.T, vt))
 
     def _gradient(self, g: Floats) -> Any:
         if self.noise is not None:
             g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
-        return g
+        return to_dense(g, self.transcript.pattern) if self.dense else g
 
     def _vertex(self, query: Query) -> Any:
         answer = query.answer
@@ -369,27 +383,28 @@ class ReplayOracles:
         elif not window.take_exactly(window.pieces(x), np.arange(self.n)):
             self.mismatch(f"queries {what}", x)
 
-    def _coincide(self, x: Floats, sample: Any) -> None:
-        """Explain what was queried for a difference of a point with itself, if anything was."""
-        window, size = self.window, len(sample)
+    def _coincide(self, x: Floats, y: Floats, size: int) -> Integers | None:
+        """Explain and return what was queried for a difference of equal points; None if nothing."""
+        window = self.window
         both = [
             (one, place)
-            for one, place in window.pieces(x)
-            if one.query.kind == "difference" and window.has_both((one, place), x, x)
+            for one in window.pending
+            if one.query.kind == "difference" and window.is_pair(one.query, x, y)
+            for place in range(2)
+            if len(one.left[place])
         ]
         firsts = [piece for piece in both if piece[1] == 0]
         chosen = window.choose(firsts, size)
         if chosen is not None:
             drawn = window.take(chosen)
             window.take_exactly([(one, 1) for one, _ in firsts if len(one.left[1])], drawn)
-            return
+            return drawn
         pieces = window.pieces(x, frozenset({"batch"}))
         chosen = window.choose(pieces, 2 * size)
-        if chosen is None:
-            return
-        drawn = np.concatenate([part for _, part in chosen])
-        if np.array_equal(np.sort(drawn[:size]), np.sort(drawn[size:])):
-            window.take(chosen)
+        drawn = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
+        if chosen is None or not np.array_equal(np.sort(drawn[:size]), np.sort(drawn[size:])):
+            return None
+        return window.take(chosen)[:size]
 
 
 class ReplayHessian:
@@ -397,7 +412,7 @@ class ReplayHessian:
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:
         self._replay, self._base = replay, replay._point(s)
-        self._hessian = replay.backend.hessian(s)
+        self._hessian = replay.backend.hessian(replay._own(s))
         self._is_explained = False
         self._explain()
 
@@ -429,7 +444,8 @@ class ReplayHessian:
         ) and not window.is_same(a, b):
             replay.mismatch("multiplies by the mean Hessian", self._base)
         self._check()
-        return replay._gradient(self._hessian.product(x, y))
+        own = replay._own(x), replay._own(y)
+        return replay._gradient(self._hessian.product(*own))
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean of the sampled component Hessians times x - y."""
@@ -437,13 +453,15 @@ class ReplayHessian:
         a, b = replay._point(x), replay._point(y)
         pieces = window.hessian_pieces(self._base, a, b)
         if window.is_same(a, b) and not pieces:
-            return 0.0 * self._hessian.product(x, y)
+            own = replay._own(x), replay._own(y)
+            return 0.0 * replay._gradient(self._hessian.product(*own))
         if replay._is_unresolved(sample):
             replay._resolve(sample, pieces, self._base)
         elif not window.take_exactly(pieces, expand(sample)):
             replay.mismatch("multiplies by the Hessians of the same batch", self._base)
         self._check()
-        return replay._gradient(self._hessian.batch(_plain(sample), x, y))
+        own = replay._own(x), replay._own(y)
+        return replay._gradient(self._hessian.batch(_plain(sample), *own))
 
     def _check(self) -> None:
         if not self._explain():
@@ -460,17 +478,17 @@ class ReplayTable:
     @property
     def mean(self) -> Any:
         """The mean of the stored gradients."""
-        return self._table.mean
+        return self._replay._gradient(self._table.mean)
 
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         self._take("table.difference", sample, x)
-        return self._replay._gradient(self._table.difference(_plain(sample), x))
+        return self._replay._gradient(self._table.difference(_plain(sample), self._replay._own(x)))
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, and store grad f_i(x)."""
         self._take("table.replace", sample, x)
-        return self._replay._gradient(self._table.replace(_plain(sample), x))
+        return self._replay._gradient(self._table.replace(_plain(sample), self._replay._own(x)))
 
     def _take(self, kind: str, sample: Any, x: Any) -> None:
         replay, window = self._replay, self._replay.window

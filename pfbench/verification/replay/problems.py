@@ -40,6 +40,8 @@ class LogCosh(FiniteSum):
         Factor of f.
     at_vertex
         Whether the start is a vertex of the set.
+    seed
+        Draws the data and the start; 0 for the usual ones.
     """
 
     name: ClassVar[str] = "log-cosh"
@@ -50,11 +52,12 @@ class LogCosh(FiniteSum):
     norm: NormBall | None = None
     scale: float = 1.0
     at_vertex: bool = False
+    seed: int = 0
 
     @cached_property
     def _data(self) -> tuple[Floats, Floats, Floats, Floats]:
         """l, b, a, k: shapes (n,), (n,), (n, d), (n, d)."""
-        rng, d = np.random.default_rng(29), prod(self.set.shape)
+        rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         return (
             lengths,
@@ -76,6 +79,8 @@ class LogCosh(FiniteSum):
             direction[(0,) * len(shape)] = 1.0
             return np.array(self.set.lo(direction))
         point = np.resize([0.21, -0.13, 0.17, 0.05], shape)
+        if self.seed:
+            point = np.random.default_rng(self.seed).uniform(-0.2, 0.2, shape)
         return np.asarray(point * min(1.0, 6.0 / point.size))
 
     def component_smoothness(self) -> Floats:

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from pfbench.verification.laws import indices
-from pfbench.verification.laws.indices import suspected, suspected_choices
+from pfbench.verification.replay import indices
+from pfbench.verification.replay.indices import suspected, suspected_choices
 
 N, T, B = 10_000, 2_000, 32
 

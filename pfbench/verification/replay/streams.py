@@ -1,0 +1,249 @@
+"""The law of the draws: one stream of all batches, coins, picks and subsets of followed runs.
+
+The draws are concatenated in the order of the reference, so that a dependence between two batches
+of one iteration, batches that are kept for later and seeds that repeat show as repeats.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.verification.replay.draws import DrawLog
+from pfbench.verification.replay.forms import forms
+from pfbench.verification.replay.indices import Suspect, suspected, suspected_choices
+from pfbench.verification.replay.instances import Case, kinds_of, make_instance, with_length
+from pfbench.verification.statistics import LEVEL
+
+_STREAMS: tuple[Mapping[str, int], ...] = (
+    {"n": 7, "batch": 5, "iterations": 3_000},
+    {"n": 5, "batch": 1, "iterations": 2_500},
+    {"n": 5, "batch": 5, "iterations": 500},
+    {"n": 500, "batch": 120, "iterations": 60},
+    {"n": 16, "batch": 4, "iterations": 600},
+    {"n": 10_007, "batch": 32, "iterations": 400},
+    {"n": 200_003, "batch": 200, "iterations": 16},
+)
+"""Sizes of the runs whose batches are tested: few components and many batches, and the reverse."""
+
+_COINS: tuple[Mapping[str, float], ...] = (
+    {"refresh": 0.3, "iterations": 6_500},
+    {"refresh": 0.002, "iterations": 5_000},
+    {"refresh": 0.41, "iterations": 3_000},
+)
+"""Chances of coins; 1/0.41 is far from a whole number."""
+
+SEEDS, SHORT = 40, 12
+"""Runs of different seeds, and their length: a stream that is ignored has few states."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Runs whose draws are tested together.
+
+    Attributes
+    ----------
+    case
+        The problem and the parameters.
+    seeds
+        How many runs are concatenated.
+    """
+
+    case: Case
+    seeds: int = 1
+
+
+def streams(method: Any, seed: int = 0) -> Iterator[Stream]:
+    """Yield the runs whose draws are tested, of a method of the catalogue."""
+    every = forms(method)
+    first, kind = every[0].parameters, kinds_of(method)[0] | ({"seed": seed} if seed else {})
+    names = {f.name for f in fields(method)}
+    if not (method.deterministic or "iterations" not in names):
+        for sizes in _STREAMS:
+            yield from _stream(method, first, kind, sizes)
+        if "refresh" in names:
+            for sizes in _COINS:
+                yield from _stream(method, first, kind, {"n": 7, "batch": 2, **sizes})
+    short = with_length(method, first, SHORT)
+    if not method.deterministic:
+        small = {"batch": 2} if "batch" in first else {}
+        yield Stream(Case(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
+        several = next((one for one in every if "restarts" in one.parameters), None)
+        if several is not None and "iterations" in names:
+            parameters = {**several.parameters, "iterations": SHORT}
+            yield Stream(Case(make_instance(kind), parameters), SEEDS)
+        importance = next(
+            (one for one in every if one.parameters.get("sampling") == "importance"), None
+        )
+        if importance is not None:
+            yield Stream(Case(make_instance(kind), with_length(method, importance.parameters, 800)))
+
+
+def _stream(
+    method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
+) -> Iterator[Stream]:
+    """Yield a stream of some sizes, of those that the method has; none without batches there."""
+    n = sizes["n"]
+    found = {name: value for name, value in sizes.items() if name in first}
+    if "snapshot" in first:  # a subset is no larger than n
+        found["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
+    if "batch" not in first and n > 10:
+        return
+    parameters = {**first, **found, "iterations": sizes["iterations"]}
+    if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
+        parameters |= {"tolerance": 0.5} if "tolerance" in first else {}
+    yield Stream(Case(make_instance({**kind, "n": n}), parameters))
+
+
+@dataclass(frozen=True)
+class LawResult:
+    """What is wrong with the draws of one stream.
+
+    Attributes
+    ----------
+    wrong
+        In words; empty if nothing is.
+    step
+        The step at which that is known.
+    p_value
+        The least of all tests.
+    law
+        The law that was seen where it is another than the usual one and may be right.
+    """
+
+    wrong: str = ""
+    step: int = 0
+    p_value: float = 1.0
+    law: str = ""
+
+
+def check_law(logs: Sequence[DrawLog], n: int, chance: float | None) -> LawResult:
+    """Test the draws of followed runs, one after the other.
+
+    Parameters
+    ----------
+    logs
+        The draws of each run.
+    n
+        The number of components.
+    chance
+        The chance of a coin; None where none is flipped.
+    """
+    found = list[LawResult]()
+    batches = [one for log in logs for one in log.batches]
+    if batches:
+        found.append(_batches(batches, n))
+    weighted = [one for log in logs for one in log.weighted]
+    chances = next((log.chances for log in logs if log.chances is not None), None)
+    if weighted and chances is not None:
+        uniform = [(t, even_out(batch, chances, t)) for t, batch in weighted]
+        found.append(_batches(uniform, n, ", once its chance is evened"))
+    subsets = [one for log in logs for one in log.subsets]
+    if subsets:
+        found.append(_subsets(subsets, n))
+    coins = [one for log in logs for one in log.coins]
+    if coins and chance is not None and 0.0 < chance < 1.0:
+        found.append(_coins(coins, chance))
+    picks = [one for log in logs for one in log.picks]
+    for count in sorted({count for _, _, count in picks}):
+        found.append(_picks([one for one in picks if one[2] == count], count))
+    wrong = [one for one in found if one.wrong]
+    least = min((one.p_value for one in found), default=1.0)
+    if wrong:
+        first = min(wrong, key=lambda one: one.step)
+        return LawResult(first.wrong, first.step, least)
+    return LawResult(p_value=least, law=next((one.law for one in found if one.law), ""))
+
+
+def _batches(batches: Sequence[tuple[int, Integers]], n: int, more: str = "") -> LawResult:
+    drawn = [batch for _, batch in batches]
+    suspect, p_value = suspected(drawn, n)
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    if _is_without_replacement(drawn, n):
+        first = np.array([batch[:1] for batch in _shuffled(drawn)])
+        other, p_value = suspected(list(first), n)
+        if other is None:
+            return LawResult(p_value=p_value, law="without replacement")
+    return LawResult(suspect.what + more, batches[suspect.batch][0], p_value)
+
+
+def _is_without_replacement(drawn: Sequence[Integers], n: int) -> bool:
+    """Return whether no batch repeats a component, although many would if they were drawn anew."""
+    sizes = np.array([len(batch) for batch in drawn])
+    if sizes.max() > n:
+        return False
+    chance = (np.log1p(-np.arange(sizes.max()) / n).cumsum()[sizes - 1]).sum()
+    return all(len(np.unique(batch)) == len(batch) for batch in drawn) and chance < np.log(LEVEL)
+
+
+def _shuffled(drawn: Sequence[Integers]) -> list[Integers]:
+    rng = np.random.default_rng(len(drawn))
+    return [rng.permutation(batch) for batch in drawn]
+
+
+def _subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> LawResult:
+    """Test that subsets have no component twice, and that single ones and pairs are uniform."""
+    for t, batch in subsets:
+        if len(np.unique(batch)) < len(batch):
+            return LawResult("its subset has a component twice", t)
+    mixed = _shuffled([batch for _, batch in subsets])
+    suspect, p_value = suspected([batch[:1] for batch in mixed], n)
+    if suspect is None and n > 1 and len(mixed[0]) > 1:
+        pairs = [
+            np.array([batch[0] * (n - 1) + batch[1] - (batch[1] > batch[0])]) for batch in mixed
+        ]
+        suspect, of_pairs = suspected(pairs, n * (n - 1))
+        p_value = min(p_value, of_pairs)
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(f"of a subset {suspect.what}", subsets[suspect.batch][0], p_value)
+
+
+def _coins(coins: Sequence[tuple[int, bool]], chance: float) -> LawResult:
+    """Test the chance of coins, the waiting times, and whether a row of coins comes again."""
+    fell = [int(heads) for _, heads in coins]
+    suspect, p_value = suspected_choices(
+        "its coin falls heads with another chance", fell, (1.0 - chance, chance)
+    )
+    suspect = suspect or _repeated(fell, max(chance, 1.0 - chance))
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(suspect.what, coins[suspect.batch][0], p_value)
+
+
+def _repeated(fell: Sequence[int], most: float) -> Suspect | None:
+    """Return where a row of coins comes again that is so long that chance does not explain it."""
+    T = len(fell)
+    length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(most)))
+    seen, row = set[bytes](), np.array(fell, dtype=np.int8)
+    for t in range(T - length + 1):
+        key = row[t : t + length].tobytes()
+        if key in seen:
+            return Suspect("its coins are those of before", t + length - 1)
+        seen.add(key)
+    return None
+
+
+def _picks(picks: Sequence[tuple[int, int, int]], count: int) -> LawResult:
+    even = (1.0 / count,) * count
+    suspect, p_value = suspected_choices(
+        "it goes on from points that are not drawn uniformly", [one for _, one, _ in picks], even
+    )
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(suspect.what, picks[suspect.batch][0], p_value)
+
+
+def even_out(batch: Integers, chances: Floats, seed: int) -> Integers:
+    """Return indices that are uniform and independent if those drawn have their chances.
+
+    Each component has a part of [0, 1) as long as its chance. A uniform point of the part of what
+    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    """
+    ends = np.cumsum(chances)
+    points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
+    n = len(chances)
+    return np.asarray(np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1))
