@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.fault_study import Studied
     from pfbench.verification.faults.fault import Fault
-    from pfbench.verification.laws import Setting
     from pfbench.verification.outcomes import Caught
 
 MOST = 12
@@ -120,7 +119,6 @@ def studied_faults(
 ) -> "list[Studied]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
-    from pfbench.claims.methods.stating import settings_at_size
     from pfbench.verification.fault_study import study
     from pfbench.verification.trial import method_of
 
@@ -131,11 +129,9 @@ def studied_faults(
             return claims
         return [one for one in claims if about.get(one.name) is fault.algorithm]
 
-    def at_size(fault: "Fault") -> "tuple[Claim, Sequence[Setting]]":
-        return next(
-            ((one, found) for one in claims_of(fault) if (found := settings_at_size(one))),
-            (claims_of(fault)[0], ()),
-        )
+    def at_size(fault: "Fault") -> "Claim | None":
+        runs = (one for one in claims_of(fault) if one.name.startswith("methods-run-"))
+        return next(runs, None)
 
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
     with work.steps("generated faults", None) as steps:

@@ -7,12 +7,11 @@ from typing import Any
 
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.fault import Admissible, Fault
-from pfbench.verification.laws.method import Setting
 from pfbench.verification.session import Session, of_effort
 from pfbench.verification.verdict import Verdict
 
-AtSize = Callable[[Fault], tuple[Claim, Sequence[Setting]]]
-"""Where a late fault should change something: a claim, and the settings of its runs."""
+AtSize = Callable[[Fault], Claim | None]
+"""Returns the claim in whose long runs a late fault should change something."""
 
 _MOST_KILLED = 2
 """After so many killed checks a fault is held to no further claim: it does not end."""

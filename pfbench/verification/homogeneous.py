@@ -12,8 +12,6 @@ from pfbench.algorithms.base import parameters_of
 from pfbench.base.counts import Counts
 from pfbench.base.errors import Refused, in_words
 from pfbench.verification.claim import Claim, Erratum
-from pfbench.verification.laws.method import Method, Wanted
-from pfbench.verification.laws.schedules import keeps_its_schedule
 from pfbench.verification.parameters import UNITS
 from pfbench.verification.scaled_schedules import (
     ACCURACIES,
@@ -23,6 +21,7 @@ from pfbench.verification.scaled_schedules import (
     made_for,
     parameters_off,
 )
+from pfbench.verification.schedules import PublishedSchedule, ScheduleRequest, schedule_as_published
 from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.counts import ExactCounts
 from pfbench.verification.stating.error_law import ErrorLaw, Past
@@ -96,34 +95,35 @@ def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 def _stated_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield of a claim about a schedule whether what its source prints keeps the units."""
-    method = getattr(claim.check, "keywords", {}).get("method")
-    if getattr(claim.check, "func", None) is not keeps_its_schedule or method is None:
+    published = getattr(claim.check, "keywords", {}).get("published")
+    if getattr(claim.check, "func", None) is not schedule_as_published or published is None:
         return
     own = Trial(claim).own
     known = accuracy_unit(own, USUAL[-1])
     offs: list[list[str]] = []
     for unit in [known] if known else ACCURACIES:
-        made = [partial(_printed, own, method, one, unit) for one in method.schedules]
+        made = [partial(_printed, own, published, one, unit) for one in published.requests]
         found = [parameters_off(one) for one in made]
         offs.append([text for one in found for text in one.real + one.whole])
     best = min(offs, key=len)
     yield (best[0], False) if best else ("the printed schedule", True)
 
 
-def _printed(own: Any, method: Method, asked: Wanted, unit: Unit, by: Scaling) -> Mapping[str, Any]:
+def _printed(
+    own: Any, published: PublishedSchedule, asked: ScheduleRequest, unit: Unit, by: Scaling
+) -> Mapping[str, Any]:
     """Return the schedule that a source prints, for what is asked in other units."""
-    assert method.schedule is not None
     given = {
         name: value * by.of(_parameter_unit(own, name)) if is_real(value) else value
-        for name, value in asked.given.items()
+        for name, value in asked.parameters.items()
     }
     other = replace(
         asked,
         epsilon=asked.epsilon * by.of(unit),
         constants=by.constants(asked.constants),
-        given=given,
+        parameters=given,
     )
-    return method.schedule(other)
+    return published.schedule(other)
 
 
 def _word(claim: Claim) -> Iterator[tuple[str, bool]]:

@@ -17,9 +17,8 @@ from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
-from pfbench.verification.laws.at_size import same_at_size
-from pfbench.verification.laws.method import Setting
 from pfbench.verification.outcomes import Caught, Finding, Verification
+from pfbench.verification.replay.same_runs import changes_nothing
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, plain
@@ -175,16 +174,14 @@ class Session:
         return self._outcomes([self._claim(claim, one, one.label) for claim, one in subjects])
 
     def compare(
-        self,
-        faults: Sequence[Fault],
-        at: Callable[[Fault], tuple[Claim, Sequence[Setting]] | None] = lambda fault: None,
+        self, faults: Sequence[Fault], about: Callable[[Fault], Claim | None] = lambda fault: None
     ) -> list[str]:
         """Return why each fault changes nothing, or ""; errors are those of `verify`.
 
-        `at` says of each the claim about its method and the settings of runs at the size of use, on
-        which they are compared; on small problems if not given.
+        `about` returns the claim about its method, in whose long runs it is compared; if that is
+        None, it is compared on small problems.
         """
-        return self._outcomes([self._equivalence(one, at(one)) for one in faults])
+        return self._outcomes([self._equivalence(one, about(one)) for one in faults])
 
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
@@ -255,11 +252,9 @@ class Session:
             ),
         )
 
-    def _equivalence(
-        self, fault: Fault, place: tuple[Claim, Sequence[Setting]] | None
-    ) -> _Asked[str]:
-        task = Task(_stored_equivalence, (fault, place), COMPARISON_LIMIT)
-        said = [fault, equivalent] if place is None else [fault, same_at_size, *place]
+    def _equivalence(self, fault: Fault, claim: Claim | None) -> _Asked[str]:
+        task = Task(_stored_equivalence, (fault, claim), COMPARISON_LIMIT)
+        said = [fault, equivalent] if claim is None else [fault, changes_nothing, claim]
         return _Asked(
             self._question("fault", said, task),
             0.0,
@@ -301,15 +296,12 @@ def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
     }
 
 
-def _stored_equivalence(
-    fault: Fault, place: tuple[Claim, Sequence[Setting]] | None
-) -> Mapping[str, Any]:
+def _stored_equivalence(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
-    if place is None:
+    if claim is None:
         why = equivalent(fault)
     else:
-        claim, settings = place
-        why = "at size" if same_at_size(claim, Subject(fault), settings) else ""
+        why = "at size" if changes_nothing(claim, Subject(fault)) else ""
     return {"fault": fault.name, "where": fault.where, "equivalent": why}
 
 

@@ -2,16 +2,9 @@
 
 from pfbench.algorithms.nfwu import NFWU, NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod, ProxSAGA, ProxSpiderBoost, ProxSVRG
-from pfbench.claims.methods import nfwu, proximal
+from pfbench.claims.methods.every import claim_about
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG
-from pfbench.verification import Claim, Mutant
-
-
-def _claim(what: str, name: str) -> Claim:
-    """Return a claim about a method by what it says and the method's name."""
-    claims: tuple[Claim, ...] = (*nfwu.CLAIMS, *proximal.CLAIMS)
-    return next(one for one in claims if one.name == f"methods-{what}-{name}")
-
+from pfbench.verification import Mutant
 
 _STALE = {
     "iterations = count()": "iterations, starts = count(), []",
@@ -26,7 +19,7 @@ MUTANTS = (
         "methods-nfwu-stale",
         "Takes every reference gradient at the start point.",
         _STALE,
-        _claim("estimate", "nfwu-spiderg"),
+        claim_about("run", "nfwu-spiderg"),
     ),
     Mutant.edited(
         ProxSpiderBoost,
@@ -34,7 +27,7 @@ MUTANTS = (
         "methods-boost-stale",
         "Takes every reference gradient at the start point.",
         _STALE,
-        _claim("estimate", "prox-spiderboost"),
+        claim_about("run", "prox-spiderboost"),
     ),
     Mutant.edited(
         ProxSVRG,
@@ -42,7 +35,7 @@ MUTANTS = (
         "methods-svrg-one-used",
         "Pays b components and uses one.",
         {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
-        _claim("estimate", "prox-svrg"),
+        claim_about("run", "prox-svrg"),
     ),
     Mutant.edited(
         ProxSAGA,
@@ -50,7 +43,7 @@ MUTANTS = (
         "methods-saga-fixed-table",
         "Leaves the table as it was filled at the start, though all is paid.",
         {"table.replace(": "table.difference("},
-        _claim("estimate", "prox-saga"),
+        claim_about("run", "prox-saga"),
     ),
     Mutant.edited(
         ProxGD,
@@ -58,7 +51,7 @@ MUTANTS = (
         "methods-gd-half-step",
         "Takes half the step.",
         {"self.step": "self.step / 2.0"},
-        _claim("steps", "prox-gd"),
+        claim_about("run", "prox-gd"),
     ),
     Mutant.edited(
         NFWUSG,
@@ -72,7 +65,7 @@ MUTANTS = (
             "yield State(x, at, g,": "output = keep(at) if t == chosen else output\n"
             "            yield State(x, at, g, output,",
         },
-        _claim("steps", "nfwu-sg"),
+        claim_about("law", "nfwu-sg"),
     ),
     Mutant.edited(
         NFWUSG,
@@ -80,7 +73,7 @@ MUTANTS = (
         "methods-sg-bypass",
         "Asks the backend itself, beside the ledger.",
         {"ask.batch(": "ask._backend.batch("},
-        *(_claim(what, "nfwu-sg") for what in ("estimate", "steps", "count")),
+        *(claim_about(what, "nfwu-sg") for what in ("run", "count")),
     ),
     Mutant.edited(
         ProxSVRG,
@@ -88,6 +81,6 @@ MUTANTS = (
         "methods-svrg-doubled-step",
         "Its theorem's schedule has twice the step.",
         {"step=1.0": "step=2.0"},
-        _claim("schedule", "prox-svrg"),
+        claim_about("schedule", "prox-svrg"),
     ),
 )

@@ -1,43 +1,32 @@
-"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball."""
+"""Published schedules: loopless frank wolfe."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods import estimates, schedules
-from pfbench.claims.methods.iterates import (
-    BY_SMOOTHNESS,
-    CONDITIONAL,
-    DELAYED,
-    MIXED,
-    ONE_SAMPLE,
-    stated,
-)
-from pfbench.claims.methods.schedules import CONSTANTS, WANTED, Printed, least, smoothness
-from pfbench.claims.methods.settings import BALL, few, sized
-from pfbench.claims.methods.stating import claims_of
-from pfbench.verification.laws import Wanted, setting
+from pfbench.claims.methods import schedules
+from pfbench.claims.methods.schedules import CONSTANTS, WANTED, least, smoothness
+from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
-def balanced(asked: Wanted, c: float) -> Printed:
+def balanced(asked: ScheduleRequest, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
     return schedules.constant_step(asked, smoothness(asked), 0.5 + c)
 
 
-def of_spider(asked: Wanted) -> Printed:
+def of_spider(asked: ScheduleRequest) -> Printed:
     """Return b = q = sqrt n: q steps of b differences are off by L gamma D at most."""
     root = math.sqrt(asked.constants.n)
     return {"batch": root, "period": root, **balanced(asked, 1.0)}
 
 
-def of_page(asked: Wanted) -> Printed:
+def of_page(asked: ScheduleRequest) -> Printed:
     """Return b = sqrt n, p = b/(n + b)."""
     b, p = schedules.page_sizes(asked.constants.n)
     return {"batch": b, "refresh": p, **balanced(asked, 1.0)}
 
 
-def of_lsvrg(asked: Wanted) -> Printed:
+def of_lsvrg(asked: ScheduleRequest) -> Printed:
     """Return p = 2 n^(-1/3), at most 1, b = n^(2/3)/2; c^2 by the age's mean square."""
     n = asked.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) / 2.0 - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
@@ -45,7 +34,7 @@ def of_lsvrg(asked: Wanted) -> Printed:
     return {"batch": b, "refresh": p, **balanced(asked, math.sqrt(age / b))}
 
 
-def of_zerosarah(asked: Wanted) -> Printed:
+def of_zerosarah(asked: ScheduleRequest) -> Printed:
     """Return b = sqrt n, lambda = q/2, c^2 = 4/(ab) with a = q - q^2/4."""
     n = asked.constants.n
     b = math.ceil(math.sqrt(n) - 1e-9)
@@ -54,7 +43,7 @@ def of_zerosarah(asked: Wanted) -> Printed:
     return {"batch": b, "table_weight": q / 2.0, **balanced(asked, c)}
 
 
-def of_storm(asked: Wanted) -> Printed:
+def of_storm(asked: ScheduleRequest) -> Printed:
     """Return alpha = L gamma D/sigma and b0 = 1/alpha, for the least T of the bound."""
     epsilon, c = asked.epsilon, asked.constants
     L, sigma = max(c.L_f, c.L_ms), math.sqrt(c.sigma2)
@@ -73,7 +62,7 @@ def of_storm(asked: Wanted) -> Printed:
     return {"iterations": T, "step": step, "batch": 1, "alpha": alpha, "snapshot": 1.0 / alpha}
 
 
-def of_one_sfw(asked: Wanted) -> Printed:
+def of_one_sfw(asked: ScheduleRequest) -> Printed:
     """Return the least T with (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1)."""
     c = asked.constants
     L = max(c.L_f, c.L_ms)
@@ -82,7 +71,7 @@ def of_one_sfw(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
-def of_momentum(asked: Wanted) -> Printed:
+def of_momentum(asked: ScheduleRequest) -> Printed:
     """Return the least T with (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1)."""
     c = asked.constants
     size = 1.2 * c.D * (math.sqrt(c.sigma2) + 2.06 * c.L_f * c.D)
@@ -103,128 +92,95 @@ def page_convex(c: Constants, T: float) -> float:
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
-def of_page_convex(asked: Wanted) -> Printed:
+def of_page_convex(asked: ScheduleRequest) -> Printed:
     """Return the sizes, for the least T of `page_convex`."""
     b, p, s = delayed_sizes(asked.constants)
     T = least(partial(page_convex, asked.constants), asked.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
-def of_spider_convex(asked: Wanted) -> Printed:
+def of_spider_convex(asked: ScheduleRequest) -> Printed:
     """Return the least T of 10 L D^2/(T+1) <= epsilon."""
     c = asked.constants
     size = 10.0 * max(c.L_f, c.L_ms) * c.D**2
     return {"iterations": least(lambda T: size / (T + 1.0), asked.epsilon)}
 
 
-DRAWN = tuple(Wanted(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for c in CONSTANTS)
+DRAWN = tuple(
+    ScheduleRequest(e, c, {"sampling": "importance"}) for e in (0.4, 0.03) for c in CONSTANTS
+)
 """Where components are drawn by their L_i."""
 
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
-FINE = tuple(Wanted(e, c) for c in CONSTANTS for e in schedules.beside(partial(page_convex, c)))
+FINE = tuple(
+    ScheduleRequest(e, c) for c in CONSTANTS for e in schedules.beside(partial(page_convex, c))
+)
 """Where a term of that bound that is a little off gives another T."""
 
-OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"
-
-METHODS = (
-    stated(
-        "spider-fw",
-        "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",
-        CONDITIONAL,
-        estimates.spider,
-        BY_SMOOTHNESS,
-        printed=of_spider,
-        whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
-        wanted=(*WANTED, *DRAWN),
+SCHEDULES = (
+    PublishedSchedule(
+        name="spider-fw",
+        requests=(*WANTED, *DRAWN),
+        schedule=of_spider,
+        attribution="by a bound of pfbench; the rate is that of Yurtsever, Sra, Cevher 2019, "
+        "whose constants were not read",
     ),
-    stated(
-        "page-fw",
-        "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024",
-        CONDITIONAL,
-        estimates.page,
-        printed=of_page,
-        whose=OURS.format("Beznosikov, Dobre, Gidel 2024"),
+    PublishedSchedule(
+        name="page-fw",
+        requests=WANTED,
+        schedule=of_page,
+        attribution="by a bound of pfbench; the rate is that of Beznosikov, Dobre, Gidel 2024, "
+        "whose constants were not read",
     ),
-    stated(
-        "lsvrg-fw",
-        "Kovalev, Horvath, Richtarik 2020, its estimate",
-        CONDITIONAL,
-        estimates.lsvrg,
-        printed=of_lsvrg,
-        whose="by a bound derived here; published before by Nazykov et al. 2024, whose constants "
+    PublishedSchedule(
+        name="lsvrg-fw",
+        requests=WANTED,
+        schedule=of_lsvrg,
+        attribution="by a bound derived here; published before by Nazykov et al. 2024, whose constants "
         "were not read",
     ),
-    stated(
-        "zerosarah-fw",
-        "Li, Hanzely, Richtarik 2021, its estimate",
-        CONDITIONAL,
-        estimates.zerosarah,
-        MIXED[:2],
-        printed=of_zerosarah,
-        whose="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose "
-        "constants were not read",
-    ),
-    stated(
-        "storm-fw",
-        "Cutkosky, Orabona 2019, its estimate",
-        CONDITIONAL,
-        estimates.storm,
-        printed=of_storm,
-        whose="by a bound derived here; published before by Zhang et al. 2020, whose constants "
+    PublishedSchedule(
+        name="zerosarah-fw",
+        requests=WANTED,
+        schedule=of_zerosarah,
+        attribution="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose constants "
         "were not read",
-        wanted=COARSE,
     ),
-    stated(
-        "one-sfw",
-        "Zhang et al. 2020, 1-SFW",
-        CONDITIONAL,
-        estimates.storm,
-        ONE_SAMPLE,
-        printed=of_one_sfw,
-        whose=OURS.format("Zhang et al. 2020"),
-        wanted=COARSE,
-        output="last",
+    PublishedSchedule(
+        name="storm-fw",
+        requests=COARSE,
+        schedule=of_storm,
+        attribution="by a bound derived here; published before by Zhang et al. 2020, whose constants "
+        "were not read",
     ),
-    stated(
-        "momentum-sfw",
-        "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient",
-        CONDITIONAL,
-        estimates.heavy_ball,
-        printed=of_momentum,
-        whose=OURS.format("Mokhtari, Hassani, Karbasi 2020"),
-        wanted=COARSE,
-        output="last",
-    ),
-    stated(
-        "page-fw-convex",
-        "Li, Bao, Zhang, Richtarik 2021, its estimate",
-        CONDITIONAL,
-        estimates.page,
-        DELAYED,
-        printed=of_page_convex,
-        whose="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose "
+    PublishedSchedule(
+        name="one-sfw",
+        requests=COARSE,
+        schedule=of_one_sfw,
+        attribution="by a bound of pfbench; the rate is that of Zhang et al. 2020, whose "
         "constants were not read",
-        wanted=(*COARSE, *FINE),
-        output="last",
     ),
-    replace(
-        stated(
-            "spider-fw-convex",
-            "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
-            CONDITIONAL,
-            estimates.doubling,
-            printed=of_spider_convex,
-            whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
-            output="last",
-        ),
-        # Beyond, an epoch asks for most components; of few they are asked quickly.
-        sized=(
-            *(sized(BALL, iterations=400, step=step) for step in (0.3, None)),
-            setting(few(BALL), iterations=1100, step=None),
-        ),
+    PublishedSchedule(
+        name="momentum-sfw",
+        requests=COARSE,
+        schedule=of_momentum,
+        attribution="by a bound of pfbench; the rate is that of Mokhtari, Hassani, Karbasi 2020, "
+        "whose constants were not read",
+    ),
+    PublishedSchedule(
+        name="page-fw-convex",
+        requests=(*COARSE, *FINE),
+        schedule=of_page_convex,
+        attribution="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose constants "
+        "were not read",
+    ),
+    PublishedSchedule(
+        name="spider-fw-convex",
+        requests=WANTED,
+        schedule=of_spider_convex,
+        attribution="by a bound of pfbench; the rate is that of Yurtsever, Sra, Cevher 2019, "
+        "whose constants were not read",
     ),
 )
-
-CLAIMS = claims_of(*METHODS)

@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import scipy
 
-from pfbench.verification.laws import Wanted
 from pfbench.verification.scaled_schedules import USUAL
-
-Printed = dict[str, float | None]
-"""What a source says of each parameter; None where that is left to the method."""
+from pfbench.verification.schedules import Printed, ScheduleRequest
 
 CONSTANTS = USUAL
 """Constants for which schedules are compared, L_f < L_ms < L_max, with n that are no powers.
@@ -21,19 +18,25 @@ SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1
 """Constants with which, for a large epsilon, whole numbers of a schedule are 1; with n = 1 all."""
 
 WANTED = (
-    *(Wanted(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
-    *(Wanted(0.4, c) for c in SMALLEST),
+    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
+    *(ScheduleRequest(0.4, c) for c in SMALLEST),
 )
 """For what most schedules are compared."""
 
+SLIDING = (
+    *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
+    *(ScheduleRequest(1000.0, c) for c in SMALLEST),
+)
+"""For what those of sliding methods are compared."""
 
-def smoothness(asked: Wanted) -> float:
+
+def smoothness(asked: ScheduleRequest) -> float:
     """Return the largest of L_f and L_ms; the mean of the L_i where these are drawn by."""
     c = asked.constants
-    return c.L_mean if asked.given.get("sampling") == "importance" else max(c.L_f, c.L_ms)
+    return c.L_mean if asked.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
 
-def constant_step(asked: Wanted, L: float, error: float) -> Printed:
+def constant_step(asked: ScheduleRequest, L: float, error: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + error L D^2 gamma <= epsilon, gamma at most 1."""
     c, curvature = asked.constants, error * L * asked.constants.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / asked.epsilon**2, c.delta / curvature)
@@ -41,7 +44,7 @@ def constant_step(asked: Wanted, L: float, error: float) -> Printed:
     return {"iterations": T, "step": min(1.0, math.sqrt(c.delta / (T * curvature)))}
 
 
-def of_spiderboost(asked: Wanted, *, constant: float) -> Printed:
+def of_spiderboost(asked: ScheduleRequest, *, constant: float) -> Printed:
     """Return E|G|^2 <= constant L Delta/T <= epsilon^2, q = S = sqrt n, eta = 1/(2L)."""
     epsilon, c = asked.epsilon, asked.constants
     L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)

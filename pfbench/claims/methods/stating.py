@@ -1,78 +1,77 @@
-"""The claims about every method: what is said of one, how it is tested, and what that takes."""
+"""The claims about every method: its runs, the law of its draws, its counts, its schedule."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.claims.methods.extremes import at_extremes
-from pfbench.claims.methods.settings import at_length, at_scales, at_size
-from pfbench.verification import Claim, Evidence, laws
+from pfbench.verification import Claim
+from pfbench.verification.replay import checks
+from pfbench.verification.replay.instances import short_instances
+from pfbench.verification.schedules import PublishedSchedule, schedule_as_published
 
-_STATED: Mapping[str, tuple[str, str, Callable[..., Evidence], tuple[float, float]]] = {
-    "estimate": (
-        "law",
-        "given the past, each estimate has the source's mean and at most its mean square",
-        laws.estimates_as_its_source,
-        (1.2, 2.0),
-    ),
-    "steps": (
-        "identity",
-        "given the estimates, every step and the draw of the output are the source's",
-        laws.steps_as_its_source,
-        (0.4, 0.4),
-    ),
-    "count": (
-        "count",
-        "a run costs what the source's formula says",
-        laws.keeps_its_counts,
-        (0.02, 0.02),
-    ),
-    "run": (
-        "law",
-        "along a run at the size of use each step, estimate, index and count is the source's",
-        laws.runs_as_its_source,
-        (3.0, 3.0),
-    ),
-    "schedule": (
-        "identity",
-        "the schedule for an accuracy: {whose}",
-        laws.keeps_its_schedule,
-        (0.02, 0.02),
-    ),
-}
+_STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyType(
+    {
+        "run": (
+            "identity",
+            "given its draws, every step, estimate, output and query is the reference's",
+            checks.runs_as_reference,
+            (4.0, 12.0),
+        ),
+        "law": (
+            "law",
+            "batches, coins, picks and the output are drawn as the reference draws them",
+            checks.draws_as_reference,
+            (5.0, 5.0),
+        ),
+        "count": (
+            "count",
+            "a run costs what the reference costs",
+            checks.counts_as_reference,
+            (0.3, 0.3),
+        ),
+    }
+)
 """The kind, the statement, the check, and the seconds that it takes, quick and full."""
 
-
-def claims_of(*methods: laws.Method) -> tuple[Claim, ...]:
-    """Return the claims about methods: estimate, steps, count, run, and the schedule if any."""
-    every = (at_extremes(at_length(at_size(at_scales(method)))) for method in methods)
-    return tuple(claim for method in every for claim in _of_one(method))
+_FORMER = MappingProxyType({"estimate": "run", "steps": "run"})
+"""Former names of claims, each with the one that tests the same now."""
 
 
-def _of_one(method: laws.Method) -> Iterator[Claim]:
-    for what, (kind, statement, check, takes) in _STATED.items():
-        run, schedule = what == "run", what == "schedule"
-        if (run and not method.sized) or (schedule and method.schedule is None):
-            continue
-        yield Claim(
-            name=f"methods-{what}-{method.name}",
-            source=method.source,
-            kind=kind,
-            statement=statement.format(whose=method.whose),
-            check=partial(check, method=method),
-            instances=tuple(one.problem for one in method.sized) if run else method.problems,
-            algorithm=method.name,
-            drawn=run,
-            assumptions=("f_i smooth",),
-            schedule="that of the statement" if schedule else "explicit",
-            takes=takes,
-            normalised=ALGORITHMS[method.name].normalised if schedule else "",
-        )
+def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator[Claim]:
+    """Yield the claims about each method of the catalogue, in its order."""
+    for name, method in ALGORITHMS.items():
+        for what, (kind, statement, check, takes) in _STATED.items():
+            yield Claim(
+                name=f"methods-{what}-{name}",
+                source=method.source,
+                kind=kind,
+                statement=statement,
+                check=partial(check, name=name),
+                instances=tuple(short_instances(method)),
+                algorithm=name,
+                drawn=True,
+                assumptions=("f_i smooth",),
+                takes=takes,
+            )
+        if name in schedules:
+            yield Claim(
+                name=f"methods-schedule-{name}",
+                source=method.source,
+                kind="identity",
+                statement=f"the schedule for an accuracy: {schedules[name].attribution}",
+                check=partial(schedule_as_published, published=schedules[name]),
+                algorithm=name,
+                assumptions=("f_i smooth",),
+                schedule="that of the statement",
+                takes=(0.02, 0.02),
+                normalised=method.normalised,
+            )
 
 
-def settings_at_size(claim: Claim) -> tuple[laws.Setting, ...]:
-    """Return the settings in which a claim follows runs of the size of use; none of most claims."""
-    if not (claim.drawn and isinstance(claim.check, partial)):
-        return ()
-    found: tuple[laws.Setting, ...] = claim.check.keywords["method"].sized
-    return found
+def present_name(name: str) -> str:
+    """Return the name of the claim that tests what a former one tested."""
+    for former, present in _FORMER.items():
+        name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
+    return name

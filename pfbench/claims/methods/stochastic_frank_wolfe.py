@@ -1,17 +1,12 @@
-"""Stochastic Frank-Wolfe with mini-batches, SVRG and SAGA (Reddi, Sra, Poczos, Smola 2016)."""
+"""Published schedules: stochastic frank wolfe."""
 
 import math
 
-from pfbench.claims.methods.estimates import saga, sg, svrg
-from pfbench.claims.methods.iterates import CONDITIONAL, stated
-from pfbench.claims.methods.schedules import WANTED, Printed, constant_step, smoothness
-from pfbench.claims.methods.stating import claims_of
-from pfbench.verification.laws import Wanted
-
-SOURCE = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm {}"
+from pfbench.claims.methods.schedules import WANTED, constant_step, smoothness
+from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
-def of_sfw(asked: Wanted) -> Printed:
+def of_sfw(asked: ScheduleRequest) -> Printed:
     """Return b = T, gamma = sqrt(2 h0/(T L D^2)), with which the mean gap is at most epsilon.
 
     It is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T; gamma is at most 1.
@@ -25,50 +20,44 @@ def of_sfw(asked: Wanted) -> Printed:
     return {"iterations": T, "batch": T, "step": step}
 
 
-def of_svfw(asked: Wanted) -> Printed:
+def of_svfw(asked: ScheduleRequest) -> Printed:
     """Return m = n^(1/3) rounded up, b = m^2, with which the error is at most L gamma D."""
     m = math.ceil(asked.constants.n ** (1.0 / 3.0) - 1e-9)
     return {**constant_step(asked, smoothness(asked), 1.5), "period": m, "batch": m * m}
 
 
-def of_sagafw(asked: Wanted) -> Printed:
+def of_sagafw(asked: ScheduleRequest) -> Printed:
     """Return b = n^(2/3) and the error's bound sqrt 2 L gamma D n/b^(3/2); claimed: b = n^(1/3)."""
-    c, claimed = asked.constants, asked.given.get("option") == "claimed"
+    c, claimed = asked.constants, asked.parameters.get("option") == "claimed"
     b = math.ceil(c.n ** ((1.0 if claimed else 2.0) / 3.0) - 1e-9)
     error = 1.5 if claimed else 0.5 + math.sqrt(2.0) * c.n * b**-1.5
     return {**constant_step(asked, c.L_max, error), "batch": b}
 
 
-CLAIMED = tuple(Wanted(one.epsilon, one.constants, {"option": "claimed"}) for one in WANTED)
-
-METHODS = (
-    stated(
-        "sfw",
-        SOURCE.format(2),
-        CONDITIONAL,
-        sg,
-        printed=of_sfw,
-        whose="b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench "
-        "with sigma^2",
-    ),
-    stated(
-        "svfw",
-        SOURCE.format(3),
-        CONDITIONAL,
-        svrg,
-        printed=of_svfw,
-        whose="m and b of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench",
-    ),
-    stated(
-        "sagafw",
-        SOURCE.format(4),
-        CONDITIONAL,
-        saga,
-        printed=of_sagafw,
-        whose="repaired by pfbench: b, T and gamma by a bound of its own; option=claimed has the b "
-        "of Reddi et al. 2016 (Allerton), which is disputed, with the T and gamma of svfw",
-        wanted=(*WANTED, *CLAIMED),
-    ),
+CLAIMED = tuple(
+    ScheduleRequest(one.epsilon, one.constants, {"option": "claimed"}) for one in WANTED
 )
 
-CLAIMS = claims_of(*METHODS)
+SCHEDULES = (
+    PublishedSchedule(
+        name="sfw",
+        requests=WANTED,
+        schedule=of_sfw,
+        attribution="b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench "
+        "with sigma^2",
+    ),
+    PublishedSchedule(
+        name="svfw",
+        requests=WANTED,
+        schedule=of_svfw,
+        attribution="m and b of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench",
+    ),
+    PublishedSchedule(
+        name="sagafw",
+        requests=(*WANTED, *CLAIMED),
+        schedule=of_sagafw,
+        attribution="repaired by pfbench: b, T and gamma by a bound of its own; option=claimed "
+        "has the b of Reddi et al. 2016 (Allerton), which is disputed, with the T and "
+        "gamma of svfw",
+    ),
+)

@@ -17,7 +17,6 @@ from pfbench.claims.relatives.instances import BALL, of_sliding
 from pfbench.verification import Claim, Evidence, Instance, Mutant, instance
 from pfbench.verification.instruments.condg import Inner
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
-from pfbench.verification.laws.counts import MORE_WORK
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.trial import Trial
 
@@ -26,6 +25,10 @@ _STEPS = 60
 
 Call = tuple[Inner, int]
 """One call of condg, and the linear minimisations that were made for it."""
+
+
+MORE_WORK = "Not the source's count: more work, same guarantee"
+"""What is said of an inner loop that stops later than it must."""
 
 
 def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:

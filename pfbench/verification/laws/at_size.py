@@ -20,11 +20,11 @@ from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.along import Along
 from pfbench.verification.laws.counts import MORE_WORK, beyond
-from pfbench.verification.replay.indices import suspected, suspected_choices
 from pfbench.verification.laws.late_outputs import late_output
 from pfbench.verification.laws.method import Method, Setting, Told, check_length, runnable, told_of
 from pfbench.verification.laws.schedules import REFUSALS
 from pfbench.verification.laws.sizes import drawn_by, long_by, scheduled
+from pfbench.verification.replay.indices import suspected, suspected_choices
 from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, all_of
 from pfbench.verification.subject import Broken, Subject, Untestable

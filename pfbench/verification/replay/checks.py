@@ -16,6 +16,7 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.follow import Outcome, PlainReference, follow
 from pfbench.verification.replay.instances import Case, cases
+from pfbench.verification.replay.outputs import decide_output
 from pfbench.verification.replay.streams import check_law, streams
 from pfbench.verification.replay.transcript import EndlessError, Transcript, UncountedError, record
 from pfbench.verification.statistics import Decision, all_of
@@ -98,6 +99,11 @@ def runs_as_reference(trial: Trial, *, name: str) -> Evidence:
 def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
     """Test the law of all draws of followed runs, and of the output."""
     method, parts, found = ALGORITHMS[name], dict[str, Decision](), Comparison()
+    output = decide_output(trial, method)
+    if output is not None:
+        parts["output"] = output
+        if output.verdict == "violated":
+            return Evidence(all_of(parts), {}, 1)
     every = list(streams(method, trial.at_seed))
     for stream in every:
         algorithm = _make(trial, method, stream.case, found)
@@ -134,8 +140,8 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
             law.p_value,
         )
     if not parts:
-        found.doubts.append("no run of it was followed")
-    right = "All draws have the reference's law."
+        raise Lacks(f"it cannot be made with {' or '.join(sorted(set(found.skipped)))}")
+    right = "The draws and the output have the reference's law."
     return Evidence(all_of({"": found.decide(right), **parts}), {}, max(1, found.runs))
 
 

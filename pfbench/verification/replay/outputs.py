@@ -1,0 +1,154 @@
+"""The output of a method: what it declares, and the law of one that it reports itself."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.state import State
+from pfbench.verification.replay.forms import forms
+from pfbench.verification.replay.instances import Case, kinds_of, make_instance, with_length
+from pfbench.verification.replay.matching import VALUE_TOLERANCE
+from pfbench.verification.replay.transcript import Transcript, record
+from pfbench.verification.statistics import Decision, decide_uniform
+from pfbench.verification.subject import Raised, Untestable, taken
+from pfbench.verification.trial import Trial
+
+_HORIZON = 3_000
+"""Iterations up to which weights are compared."""
+
+_RUNS = ((400, 3), (400, 8), (200, 130))
+"""Numbers of runs, and of their iterations, after which a reported output is located."""
+
+_PARTS = 4
+"""Parts of a long run."""
+
+_RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, None)
+
+
+def decide_output(trial: Trial, method: Any) -> Decision | None:
+    """Decide whether the output of the method has the reference's law; None if it cannot be made.
+
+    Parameters
+    ----------
+    trial
+        What is tested.
+    method
+        The method's class in the catalogue.
+    """
+    first = forms(method)[0].parameters
+    if set(first) - set(taken(trial.algorithm, (*first,), method.needed())):
+        return None
+    try:
+        short, long = (
+            (trial.make(**with_length(method, first, T)), method(**with_length(method, first, T)))
+            for T in (8, _HORIZON)
+        )
+    except Untestable:
+        return None
+    if wrong := _declared(trial, method, first, short, long):
+        return Decision("violated", f"{wrong} ({trial.place}).", {}, None)
+    return _reported(trial, method, first) or _RIGHT
+
+
+def _declared(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> str:
+    """Return what is wrong with the output that a method declares; empty if nothing is."""
+    outputs = [getattr(one[0], "output", None) for one in (short, long)]
+    if outputs[0] != outputs[1]:
+        return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
+    has_output = "output" in taken(trial.algorithm, ("output",))
+    if has_output and outputs[0] != short[1].output:
+        return f"it declares output={outputs[0]} by default, the reference {short[1].output}"
+    pairs = [short, long]
+    if has_output:
+        for output in ("last", "uniform", "weighted"):
+            parameters = {**with_length(method, first, 8), "output": output}
+            try:
+                pairs.append((trial.make(**parameters), method(**parameters)))
+            except Untestable:
+                continue
+            if getattr(pairs[-1][0], "output", output) != output:
+                return f"it declares output={pairs[-1][0].output} where output={output} is set"
+    for made, right in pairs:
+        weight = getattr(made, "output_weight", None)
+        if getattr(made, "output", None) != "weighted" or weight is None:
+            continue
+        if wrong := _weights(weight, right.output_weight):
+            return wrong
+    return ""
+
+
+def _weights(weight: Any, right: Any) -> str:
+    try:
+        first, expected = float(weight(1)), float(right(1))
+        for k in (*range(1, 60), *range(60, _HORIZON, 7)):
+            ratio = float(weight(k)) / first * expected / float(right(k))
+            if not abs(ratio - 1.0) <= VALUE_TOLERANCE:
+                return (
+                    f"iteration {k}: its weight in the draw of the output is {ratio:.6g} times "
+                    "the reference's"
+                )
+    except Exception as error:  # user code
+        raise Raised(f"its output_weight raised {type(error).__name__}: {error}") from error
+    return ""
+
+
+def _reported(trial: Trial, method: Any, first: Any) -> Decision | None:
+    """Decide the law of an output that the method reports and the reference does not."""
+    kind = kinds_of(method)[0]
+    decisions = list[Decision]()
+    for runs, T in _RUNS:
+        case = Case(make_instance(kind), with_length(method, first, T))
+        made, right = trial.make(**case.parameters), method(**case.parameters)
+        own = _last_output(record(case.problem(), right))
+        options = dict.fromkeys((getattr(made, "output", right.output), right.output))
+        places: dict[str, list[int]] = {output: [] for output in options}
+        rng = trial.rng(f"output {T}")
+        for seed in trial.seeds(runs, f"output {T}"):
+            transcript = record(trial.subject.answering(case.problem()), made, seed=seed)
+            output = _last_output(transcript)
+            if output is None or own is not None or transcript.error is not None:
+                return None
+            for law, found in places.items():
+                found.append(_place(transcript, output, law, right, min(T, _PARTS), rng))
+        parts = min(T, _PARTS)
+        results = [decide_uniform(found, parts) for found in places.values()]
+        best = max(
+            results, key=lambda one: ("violated", "inconclusive", "holds").index(one.verdict)
+        )
+        if best.verdict == "violated":
+            words = f"{case}: the output that it reports has another law than the reference's"
+            return Decision("violated", f"{words} ({trial.place}).", {}, best.p_value)
+        decisions.append(best)
+    doubt = [one for one in decisions if one.verdict != "holds"]
+    return doubt[0] if doubt else decisions[0]
+
+
+def _last_output(transcript: Transcript) -> Floats | None:
+    states: Sequence[State] = transcript.states
+    return None if not states or states[-1].output is None else np.asarray(states[-1].output)
+
+
+def _place(
+    transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
+) -> int:
+    """Return in which part of a law an output lies, -1 if it is none of the points.
+
+    Of points that coincide one is drawn by its chance, so that all parts are equally likely.
+    """
+    T = len(transcript.states)
+    if law == "last":
+        points, weights = [transcript.states[-1].x], np.ones(1)
+    else:
+        points = [transcript.at(t) for t in range(T)]
+        weights = np.array(
+            [right.output_weight(t + 1.0) if law == "weighted" else 1.0 for t in range(T)]
+        )
+    limit = VALUE_TOLERANCE * transcript.point_size
+    same = np.flatnonzero([float(np.abs(point - output).max()) <= limit for point in points])
+    if not same.size:
+        return -1
+    k = rng.choice(same, p=weights[same] / weights[same].sum())
+    place = (weights[:k].sum() + rng.random() * weights[k]) / weights.sum()
+    return min(parts - 1, int(parts * place))

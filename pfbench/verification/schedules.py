@@ -1,0 +1,167 @@
+"""Whether the schedule of a method is the one that its source publishes."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import PfbenchError, Refused
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statistics import Decision, all_of, decide_exact
+from pfbench.verification.subject import Raised, Untestable
+from pfbench.verification.trial import Trial
+
+REFUSALS = (PfbenchError, ValueError, NotImplementedError)
+"""The errors by which a method, or its schedule, refuses its arguments."""
+
+_OUTSIDE = ("math domain error", "expected a ")
+"""What the functions of `math` say, by versions of Python, of a number outside their domain."""
+
+_RELATIVE = 1e-9
+"""Relative size of rounding in a real parameter."""
+
+Printed = dict[str, float | None]
+"""What a source states of each parameter; None where that is left to the method."""
+
+
+@dataclass(frozen=True)
+class ScheduleRequest:
+    """What a schedule is requested for: accuracy, constants of a problem, further parameters.
+
+    Attributes
+    ----------
+    epsilon, constants, parameters
+        As `Algorithm.theory` takes them.
+    is_practical
+        Whether the practical schedule is requested.
+    """
+
+    epsilon: float
+    constants: Constants
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    is_practical: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedSchedule:
+    """The schedule of a method as its source publishes it.
+
+    Attributes
+    ----------
+    name
+        The method's name in the catalogue.
+    requests
+        The accuracies and constants for which the schedule is compared.
+    schedule
+        Returns the parameters for a request.
+    attribution
+        Source and theorem, what was changed, and by whom.
+    """
+
+    name: str
+    requests: Sequence[ScheduleRequest]
+    schedule: Callable[[ScheduleRequest], Printed]
+    attribution: str
+
+
+def schedule_as_published(trial: Trial, *, published: PublishedSchedule) -> Evidence:
+    """Compare every parameter that the schedule sets, for several accuracies and constants."""
+    parts, claimed = dict[str, Decision](), dict[str, float]()
+    failed: list[tuple[ScheduleRequest, Untestable]] = []
+    granted: list[ScheduleRequest] = []
+    for number, request in enumerate(published.requests):
+        if request.is_practical and not hasattr(trial.algorithm, "practical"):
+            continue  # a method need not have one beside its theorem's
+        try:
+            scheduled = _schedule(trial, request)
+        except Untestable as error:
+            failed.append((request, error))
+            continue
+        granted.append(request)
+        expected = published.schedule(request)
+        observed = {name: getattr(scheduled, name) for name in expected if hasattr(scheduled, name)}
+        if not observed:
+            raise Untestable(f"it has none of the parameters {', '.join(expected)}")
+        name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
+        parts[name] = _compare(observed, expected)
+        claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
+    _check_failed(failed, granted)
+    return Evidence(all_of(parts), claimed, len(parts))
+
+
+def _check_failed(
+    failed: Sequence[tuple[ScheduleRequest, Untestable]], granted: Sequence[ScheduleRequest]
+) -> None:
+    """Refuse schedules that fail where they should not.
+
+    One may refuse an accuracy as out of its range, or parameters that are requested with it.
+
+    Raises
+    ------
+    Raised
+        If one fails by an error that refuses nothing, or since the method refuses parameters that
+        the schedule alone has set, or although the same is granted for other accuracies, or
+        although nothing is requested with it and others are granted.
+    Untestable
+        If all fail, or all with the same parameters.
+    """
+    left = [one for one in failed if not (granted and isinstance(one[1].__cause__, Refused))]
+    for request, error in left:
+        same = any(_kind(request) == _kind(one) for one in granted)
+        cause = error.__cause__
+        wrong = str(cause).startswith(_OUTSIDE) or (not request.parameters and _in_making(cause))
+        # Without a cause it lacks what is needed.
+        is_error = wrong or not (cause is None or isinstance(cause, REFUSALS))
+        if is_error or same or (granted and _kind(request) == (False, {})):
+            raise Raised(str(error)) from error
+    if left:
+        raise left[0][1]
+
+
+def _in_making(error: BaseException | None) -> bool:
+    """Return whether an error came of making an object, by its traceback."""
+    step = error.__traceback__ if error else None
+    while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
+        step = step.tb_next
+    return step is not None
+
+
+def _kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
+    """Return what is requested beside an accuracy."""
+    return request.is_practical, request.parameters
+
+
+def _schedule(trial: Trial, request: ScheduleRequest) -> Algorithm:
+    """Return the algorithm with its schedule; the practical one where that is requested."""
+    if not request.is_practical:
+        return trial.scheduled(request.epsilon, request.constants, **request.parameters)
+    scheduled: Algorithm = trial.algorithm.practical(
+        request.epsilon, request.constants, **request.parameters
+    )
+    return scheduled
+
+
+def _compare(observed: dict[str, float | None], expected: Printed) -> Decision:
+    wrong = [
+        f"{name} is {value}, not {expected[name]}."
+        for name, value in observed.items()
+        if not _is_same(value, expected[name])
+    ]
+    shown = {name: float(value) for name, value in observed.items() if value is not None}
+    return decide_exact(not wrong, "Every parameter is the schedule's.", "".join(wrong[:1]), shown)
+
+
+def _is_same(observed: float | None, expected: float | None) -> bool:
+    """Return whether a parameter is what is published; an integer may be rounded either way.
+
+    What is at most 1 is not 2 in either.
+    """
+    if observed is None or expected is None:
+        return observed is expected
+    if isinstance(observed, int) and not isinstance(expected, int):
+        if expected <= 1.0:
+            return observed in (0, 1)
+        return abs(observed - expected) < 1.0 + _RELATIVE * abs(expected)
+    return math.isclose(observed, expected, rel_tol=_RELATIVE)
