@@ -6,8 +6,6 @@ import math
 import os
 import pickle
 
-import pytest
-
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 from pfbench.verification.verdict import judged
@@ -42,15 +40,6 @@ class Judgements:
     def assert_caught(self, mutant, claim):
         row = self(claim, mutant)
         assert row.catches, row.reason
-
-
-def styles_with_claims(styles, quick):
-    """Return each style with what it is held to; long but for counts, and for styles named."""
-    for kind, name in styles:
-        for what in ("estimate", "steps", "count", "run"):
-            soon = what == "count" or kind.__name__ in quick
-            marks = () if soon else (pytest.mark.long,)
-            yield pytest.param(what, kind, name, marks=marks, id=f"{what}-{kind.__name__}")
 
 
 def pairs(mutants):

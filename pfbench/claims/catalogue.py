@@ -25,6 +25,7 @@ from pfbench.claims import (
     shen2019,
     wang2019,
 )
+from pfbench.claims.methods.stating import present_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.own import check_ready, stated
 from pfbench.verification.scales import Change, change
@@ -77,7 +78,7 @@ def claim(name: str) -> Claim:
             names = ", ".join(one.name for one in found)
             raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
         return found[0]
-    return named("claim", name, CLAIMS)
+    return named("claim", present_name(name) if isinstance(name, str) else name, CLAIMS)
 
 
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:

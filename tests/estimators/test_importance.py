@@ -11,8 +11,8 @@ from pfbench.estimators import SPIDERG
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, keep
 from pfbench.verification.instruments.draws import branches
-from pfbench.verification.laws.along import evened
 from pfbench.verification.replay.indices import suspected
+from pfbench.verification.replay.streams import even_out
 
 B = 2
 
@@ -94,7 +94,7 @@ Q = L / L.sum()
 def judged(draw, seed=3):
     """Whether batches of 32 are suspected, each evened out by the chances that are due."""
     rng = np.random.default_rng(seed)
-    return suspected([evened(draw(rng, t), Q, t) for t in range(T)], N)
+    return suspected([even_out(draw(rng, t), Q, t) for t in range(T)], N)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -130,5 +130,5 @@ def test_evened_indices_are_uniform_over_all_draws():
     """Of three components with chances that are multiples of a ninth: each part is hit as often."""
     q = np.array([2.0, 3.0, 4.0]) / 9.0
     rng = np.random.default_rng(1)
-    hits = np.bincount(evened(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
+    hits = np.bincount(even_out(rng.choice(3, size=90_000, p=q), q, 7), minlength=3)
     assert np.abs(hits - 30_000).max() < 6 * np.sqrt(90_000 * 2 / 9)

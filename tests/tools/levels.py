@@ -22,7 +22,6 @@ from scipy import stats
 
 from pfbench.claims.shen2019 import unbiased
 from pfbench.verification import statistics as st
-from pfbench.verification.laws import estimates, steps
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
 BEGIN, END = "<!-- levels -->", "<!-- end of levels -->"
@@ -121,19 +120,8 @@ def uniform(law, rng, n):
     return st.decide_uniform(rng.integers(8, size=n), 8)
 
 
-def sampled_mean(law, rng, n):
-    samples = law.mean_one(rng, (n, 1, 1))
-    return estimates._means(samples - 1, np.full((n, 1), law.variance), 1.0)
-
-
 def sampled_mean_by_t(law, rng, n):
     return unbiased._p_value(law.mean_one(rng, n) - 1)
-
-
-def sampled_law(law, rng, n):
-    right = {bytes([k]): 0.25 for k in range(4)}
-    counts = rng.multinomial(n, [0.25] * 4)
-    return steps._compared({bytes([k]): c / n for k, c in enumerate(counts)}, right)
 
 
 def refuted(decision):
@@ -172,8 +160,6 @@ RULES = (
     Rule("`decide_share`", "p ≤ 1e-3", share, refuted, 1e-3, (20,), COIN, COIN),
     Rule("`decide_share`", "holds", share, held, 0.05, (20, 80), COIN, COIN),
     Rule("`decide_uniform`", "p ≤ 1e-3", uniform, refuted, 1e-3, (20,), COIN, COIN),
-    Rule("output's law", "p ≤ 1e-3", sampled_law, refuted, 1e-3, (steps._SAMPLED,), COIN, COIN),
-    Rule("sampled mean", "p ≤ 1e-3", sampled_mean, refuted, 1e-3, (estimates._SAMPLED,)),
     Rule("t-test", "p ≤ 1e-3", sampled_mean_by_t, refuted, 1e-3, (2000,), ("normal",)),
 )
 

@@ -12,8 +12,8 @@ from pfbench.claims.shen2019.problems import log_cosh, recovery
 from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
 from pfbench.verification.followed import is_multiple
 from pfbench.verification.instruments.draws import Scripted, Unscripted
-from pfbench.verification.instruments.waves import on_space
 from pfbench.verification.instruments.witness import Witness
+from pfbench.verification.replay.problems import space
 from pfbench.verification.subject import changed, make, scheduled, taken
 
 PROBLEM = log_cosh(8, 3)
@@ -218,7 +218,7 @@ def test_a_verdict_says_how_large_its_runs_were():
 
 @pytest.mark.parametrize("table", [False, True])
 def test_components_that_are_asked_are_told_apart(table):
-    witness = Witness(on_space(7))
+    witness = Witness(space(n=7))
     witness.batch(np.array([1, 1, 4]), np.ones(3))
     witness.difference(pf.Sample(np.array([4, 5]), np.array([1, 2])), np.ones(3), np.zeros(3))
     assert witness.components == 3
@@ -229,7 +229,7 @@ def test_components_that_are_asked_are_told_apart(table):
 def test_a_run_that_is_left_has_been_seen():
     trial = Trial(CLAIMS["methods-count-svrg"])
     algorithm = trial.make(step=0.1, batch=2, period=3, iterations=9)
-    steps = trial.follow(on_space(7), algorithm)
+    steps = trial.follow(space(n=7), algorithm)
     next(steps), next(steps)
     steps.close()
     assert (trial.seen.n, trial.seen.T) == (7, 2)

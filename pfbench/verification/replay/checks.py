@@ -246,6 +246,9 @@ def _record(
     if isinstance(error, EndlessError):
         raise Raised(f"{where}: {error} ({trial.place})") from error
     words = f"{where}: it raised {type(error).__name__}: {error} ({trial.place})"
+    if case.is_factored:
+        found.skipped.append(f"factored points ({type(error).__name__})")
+        return None
     if case.needs_matrices:
         found.doubts.append(words)
         return None

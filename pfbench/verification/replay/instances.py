@@ -48,12 +48,15 @@ class Case:
         Whether the method may refuse these parameters.
     needs_matrices
         Whether points are matrices; a method that raises there is not held to it.
+    is_factored
+        Whether they are factored.
     """
 
     problem: Instance
     parameters: Mapping[str, Any]
     is_extreme: bool = False
     needs_matrices: bool = False
+    is_factored: bool = False
 
     def __str__(self) -> str:
         return f"{self.problem.name} [{Form(self.parameters)}]"
@@ -142,6 +145,7 @@ def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
             instance(recover).called("matrix recovery 6x5"),
             with_length(method, first, 14),
             needs_matrices=True,
+            is_factored=True,
         )
     for options, changes in _extremes(method, first):
         parameters = {**with_length(method, first, 40), **changes}

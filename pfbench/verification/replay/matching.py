@@ -187,6 +187,6 @@ class Window:
         return len(np.unique(found)) == n
 
     def _drop(self, touched: "Iterator[Pending] | list[Pending]") -> None:
-        for one in {id(one): one for one in touched}.values():
-            if one.is_explained:
-                self.pending.remove(one)
+        done = {id(one) for one in touched if one.is_explained}
+        if done:
+            self.pending = [one for one in self.pending if id(one) not in done]

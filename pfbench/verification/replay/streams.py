@@ -89,7 +89,8 @@ def _stream(
     found = {name: value for name, value in sizes.items() if name in first}
     if "snapshot" in first:  # a subset is no larger than n
         found["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
-    if "batch" not in first and n > 10:
+    keeps_table = "table" in method.requires  # one that is queried one by one takes seconds
+    if n > (20_000 if keeps_table else n) or ("batch" not in first and n > 10):
         return
     parameters = {**first, **found, "iterations": sizes["iterations"]}
     if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
@@ -232,6 +233,9 @@ def _picks(picks: Sequence[tuple[int, int, int]], count: int) -> LawResult:
     suspect, p_value = suspected_choices(
         "it goes on from points that are not drawn uniformly", [one for _, one, _ in picks], even
     )
+    if suspect is None:
+        suspect, of_pairs = suspected([np.array([one]) for _, one, _ in picks], count)
+        p_value = min(p_value, of_pairs)
     if suspect is None:
         return LawResult(p_value=p_value)
     return LawResult(suspect.what, picks[suspect.batch][0], p_value)

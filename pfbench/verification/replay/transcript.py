@@ -16,7 +16,7 @@ from pfbench.points import Factored, Pattern, RankOne, SparseOperator
 from pfbench.runs.loop.steps import steps
 
 MAX_QUERIES = 200_000
-"""Queries that one step may make; a step that makes more is taken not to end."""
+"""Minimisations and values that one step may query; one that makes more is taken not to end."""
 
 COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.replace"})
 """Queries of component gradients."""
@@ -134,11 +134,12 @@ class Transcript:
         self.start: Floats = to_dense(self.problem.start())
         self.point_size = max(float(np.abs(self.start).max()), 1e-300)
         self.spent = [0] * len(COUNTED)
-        self._first = 0
+        self._inner = 0
 
     def hear(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
         """Add a query."""
-        if len(self.queries) - self._first > MAX_QUERIES:
+        self._inner += verb in ("lo", "value")
+        if self._inner > MAX_QUERIES:
             raise EndlessError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
@@ -175,7 +176,7 @@ class Transcript:
 
     def add(self, state: State) -> None:
         """Add a state."""
-        self._first = len(self.queries)
+        self._inner = 0
         x, at, estimate, output, coin = state
         parts = (None if part is None else self._dense(part) for part in (at, estimate, output))
         copied = State(self._dense(x), *parts, None if coin is None else bool(coin))

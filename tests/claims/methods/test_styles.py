@@ -1,91 +1,69 @@
-"""Methods in the styles of strangers: right ones pass, and faults are caught."""
+"""Right methods in other styles are followed; their faults are violated by a claim of the method."""
 
+import own_draws
 import pytest
 from judging import judge
-from own_styles import FAULTS, RIGHT, Floor, RightHalf, SecondHalf
+from more_styles import STYLES as MORE
+from own_styles import FAULTS, RIGHT, Floor
+from ten_styles import FAULTS as LATE
+from ten_styles import STYLES as TEN
 
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
 
+STYLES = [
+    *((kind, name) for name, kind in RIGHT.items()),
+    *((Floor, "sfw"), *TEN, *MORE),
+    *((kind, "prox-page") for kind in (own_draws.Lengths, own_draws.FullByBatch, own_draws.InTwo)),
+]
+"""Right methods, with their names in the catalogue."""
 
-def verdict(what, name, algorithm):
-    row = judge(CLAIMS[f"methods-{what}-{name}"], Subject(algorithm))
-    return row.verdict, row.reason
+WRONG = [
+    *dict.fromkeys((kind, name) for name, kind, _ in FAULTS),
+    *((kind, name) for kind, name, _ in LATE),
+    *((kind, "prox-page") for kind in (own_draws.OftenLate, own_draws.SeldomLate)),
+    (own_draws.NeverZero, "prox-saga"),
+    (own_draws.SeededAnew, "prox-sgd"),
+    (own_draws.PoolOfDraws, "prox-svrg"),
+    (own_draws.SeldomerReferences, "prox-svrg"),
+    (own_draws.DoublesToADepth, "spider-fw-convex"),
+]
+"""Faulty ones."""
 
-
-@pytest.mark.parametrize("what", ["estimate", "steps", "count"])
-@pytest.mark.parametrize("name", RIGHT)
-def test_a_right_method_in_another_style_holds(name, what):
-    assert verdict(what, name, RIGHT[name])[0] == "holds"
-
-
-@pytest.mark.parametrize("what", ["estimate", "steps", "count"])
-def test_where_draws_cannot_be_enumerated_they_are_sampled(what):
-    assert verdict(what, "sfw", Floor)[0] == "holds"
-
-
-@pytest.mark.parametrize(("name", "fault", "what"), FAULTS)
-def test_a_fault_in_another_style_is_caught(name, fault, what):
-    found, reason = verdict(what, name, fault)
-    assert found == "violated", reason
-
-
-class Sampled:
-    """Draws its output by a uniform number."""
-
-    def first_of(self, T):
-        return super().first_of(T)
-
-    def run(self, ask, x, rng):
-        rng.normal()
-        yield from super().run(ask, x, rng)
+QUICK = {"Floor", "Sgd", "Away", "Halved", "OwnCoin", "ReferenceBefore", "SlowerLate"}
+"""Those that are always tried."""
 
 
-def test_the_law_of_an_output_that_cannot_be_enumerated_is_sampled():
-    for kind, found in ((RightHalf, "holds"), (SecondHalf, "violated")):
-        unscripted = type("Unscripted", (Sampled, kind), {})
-        row = judge(CLAIMS["methods-steps-sfw"], Subject(unscripted))
-        assert row.verdict == found, row.reason
-        assert row.p_value is not None
-        assert (row.p_value < 1e-20) == (found == "violated")
+def cases(pairs):
+    for kind, name in pairs:
+        marks = () if kind.__name__ in QUICK else (pytest.mark.long,)
+        yield pytest.param(kind, name, marks=marks, id=f"{kind.__name__}-{name}")
 
 
-class Silent(Floor):
-    """Tells no estimate, and minimises nothing."""
-
-    requires = frozenset({"batch", "prox"})
-
-    def run(self, ask, x, rng):
-        yield from super().run(Projected(ask), x, rng)
+def judge_by(what, name, kind):
+    return judge(CLAIMS[f"methods-{what}-{name}"], Subject(kind))
 
 
-class Projected:
-    def __init__(self, ask):
-        self.n, self.batch, self._ask = ask.n, ask.batch, ask
-
-    def lo(self, g):
-        return self._ask.prox(0.0 * g, g, 1.0)
-
-
-class Unlike:
-    """Has other parameters."""
-
-    def __init__(self, rounds):
-        self.rounds = rounds
-
-    def run(self, ask, x, rng):
-        yield from ()
+@pytest.mark.parametrize(("kind", "name"), [*cases(STYLES)])
+def test_a_right_method_in_another_style_is_not_accused(kind, name):
+    for what in ("run", "law", "count"):
+        found = judge_by(what, name, kind)
+        expected = ("holds", "inconclusive") if what != "law" else ("holds",)
+        assert found.verdict in expected, found.reason
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "expected", "words"),
-    [(Silent, "inconclusive", "tells no estimate"), (Unlike, "failed", "cannot be made")],
-)
-@pytest.mark.parametrize("what", ["estimate", "steps"])
-def test_what_tells_too_little_is_inconclusive_and_what_cannot_be_made_failed(
-    algorithm, expected, words, what
-):
-    found, reason = verdict(what, "prox-sgd", algorithm)
-    assert (found, words in reason) == (expected, True)
+@pytest.mark.parametrize(("kind", "name"), [*cases(WRONG)])
+def test_a_fault_in_another_style_is_violated(kind, name):
+    reasons = []
+    for what in ("run", "count", "law"):
+        found = judge_by(what, name, kind)
+        if found.verdict == "violated":
+            return
+        reasons.append(found.reason)
+    pytest.fail("; ".join(reasons))
+
+
+def test_a_component_that_is_stored_once_may_be_queried_once():
+    assert judge_by("count", "prox-saga", own_draws.Once).verdict == "inconclusive"

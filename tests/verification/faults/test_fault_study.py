@@ -10,7 +10,6 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.claims.catalogue import CLAIMS, claims_about, selected
-from pfbench.claims.methods.stating import settings_at_size
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
@@ -86,15 +85,13 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     epoch = next(one for one in faults if one.operator == "late-reference")
     never = after(10**9, epoch)
     claim = CLAIMS["methods-run-nfwu-spiderg"]
-    (where,) = settings_at_size(claim)[:1]
-    small = replace(where, parameters={**where.parameters, "iterations": 600})
 
     def studied(*held):
         return study(
             [Session(engine=engine)],
             [*chosen(FOUND[0]), narrow, never],
             lambda _: held,
-            at_size=lambda _: (claim, [small]),
+            at_size=lambda _: claim,
         )
 
     found = studied(COUNT)

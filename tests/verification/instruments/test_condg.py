@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from pfbench.verification.instruments import condg, waves
+from pfbench.verification.instruments import condg
 from pfbench.verification.instruments.condg import Inner
+from pfbench.verification.replay import problems
 
 LAM, ETA = 0.4, 0.02
 
@@ -18,7 +19,7 @@ def walked(problem, l, u, part, gap):  # noqa: E741
         x = x + part * min(1.0, LAM * (g @ (x - v)) / ((x - v) @ (x - v))) * (v - x)
 
 
-@pytest.fixture(params=[waves.on_ball, waves.on_octahedron])
+@pytest.fixture(params=[problems.ball, problems.octahedron])
 def asked(request):
     problem = request.param(n=3)
     u = problem.start()
@@ -48,7 +49,7 @@ def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(aske
 def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
     """Of calls of some fifty steps of exact line search a rounding at the start changes the way."""
     rng = np.random.default_rng(0)
-    problem, found = waves.on_ball(n=3, d=10), []
+    problem, found = problems.ball((10,), n=3), []
     for _ in range(20):
         u, l = rng.normal(size=10), 6.0 * rng.normal(size=10)  # noqa: E741
         u *= rng.uniform(0.9, 1.0) / np.linalg.norm(u)

@@ -5,14 +5,14 @@ from pfbench.base.counts import COUNTED
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.instruments.waves import Waves, on_ball
 from pfbench.verification.instruments.witness import Witness
+from pfbench.verification.replay.problems import LogCosh, ball
 from pfbench.verification.subject import Broken
 from pfbench.verification.trial import Trial
 
 
 def test_it_counts_every_verb_as_the_ledger_does():
-    problem, ledger = on_ball(), Ledger()
+    problem, ledger = ball(), Ledger()
     witness = Witness(problem)
     ask = Oracles(witness, ledger, problem.set.diameter)
     x, y, S = problem.start(), 0.5 * problem.start(), np.array([0, 2])
@@ -48,7 +48,7 @@ def test_it_lacks_what_the_backend_lacks():
 def test_a_witnessed_run_has_the_bits_of_another():
     trial = Trial(CLAIMS["methods-count-nfwu-casvrg"])
     algorithm = trial.make(iterations=7, step=0.2, batch=2, period=3)
-    run, plain = trial.run(on_ball(), algorithm, seed=4), solve(on_ball(), algorithm, seed=4)
+    run, plain = trial.run(ball(), algorithm, seed=4), solve(ball(), algorithm, seed=4)
     assert run.counts == plain.counts
     assert np.array_equal(run.x, plain.x)
 
@@ -68,6 +68,6 @@ def test_a_call_beside_the_ledger_is_found(verb):
 
     trial = Trial(CLAIMS["methods-count-prox-gd"])
     with pytest.raises(Broken, match="beside the ledger"):
-        trial.run(Waves(), Beside())
+        trial.run(LogCosh(), Beside())
     with pytest.raises(Broken, match="beside the ledger"):
-        list(trial.follow(Waves(), Beside()))
+        list(trial.follow(LogCosh(), Beside()))
