@@ -302,31 +302,24 @@ def _check_control(trial: Trial, case: Case, algorithm: Any, found: Comparison) 
                 f"another stream than its own ({trial.place})"
             )
             return
+    for kind, spent in zip(COUNTED, first.spent, strict=True):
+        if kind in ("sfo", "lo", "po") and spent > 1 and not found.violation:
+            budget = Budget(**{kind: spent // 2})
+            if words := _survives(trial, case, algorithm, first.seed, budget):
+                found.violation = f"{case}: it {words}. Let exceptions of the oracles pass"
+
+
+def _survives(trial: Trial, case: Case, algorithm: Any, seed: int, budget: Budget) -> str:
+    """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
     problem: Problem = trial.subject.answering(case.problem())
-    budget = Budget(
-        **{
-            kind: spent // 2
-            for kind, spent in zip(COUNTED, first.spent, strict=True)
-            if kind in ("sfo", "lo", "po") and spent > 1
-        }
-    )
-    run = steps(problem, algorithm, seed=first.seed, ledger=Ledger(budget))
+    run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:
-        for state in run.states:
+        for _ in run.states:
             if run.ledger.ended:
-                found.violation = (
-                    f"{case}: it goes on after its budget is spent: {run.ledger.ended}. Let "
-                    "exceptions of the oracles pass"
-                )
-                return
-            del state
+                return f"goes on after its budget is spent: {run.ledger.ended}"
     except BudgetExhausted:
-        return
-    if run.ledger.ended:
-        found.violation = (
-            f"{case}: it ends by itself after its budget is spent: {run.ledger.ended}. Let "
-            "exceptions of the oracles pass"
-        )
+        return ""
+    return f"ends by itself after its budget is spent: {run.ledger.ended}" * bool(run.ledger.ended)
 
 
 def _reference(trial: Trial, name: str) -> PlainReference | None:

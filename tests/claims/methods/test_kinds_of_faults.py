@@ -1,4 +1,4 @@
-"""Kinds of faults that no operator makes: matrices, streams, dependence, control flow, late steps."""
+"""Kinds of faults that no operator makes: matrices, streams, dependence, control flow, late."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Right methods in other styles are followed; their faults are violated by a claim of the method."""
+"""Right methods in other styles are followed; their faults are violated by some claim."""
 
 import own_draws
 import pytest
