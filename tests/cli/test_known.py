@@ -17,7 +17,7 @@ NAMES = (
     "wang2019-thm2",
     "methods-run-prox-spiderboost",
     "methods-count-prox-spiderboost",
-    "methods-steps-prox-spiderboost",
+    "methods-law-prox-spiderboost",
 )
 
 

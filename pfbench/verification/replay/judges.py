@@ -141,7 +141,7 @@ class Judges:
             return gamma
         finally:
             replay.is_searching = False
-            del replay.value  # type: ignore[method-assign]
+            del replay.value
 
     def _snapped(self, part: float) -> float:
         """Return a part of the segment; near an end it may be the end, which is decided."""

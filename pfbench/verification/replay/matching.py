@@ -172,8 +172,8 @@ class Window:
             kept.append(np.array(rest, dtype=np.int64))
         if any(missing.values()):
             return False
-        for (one, place), rest in zip(pieces, kept, strict=True):
-            one.left[place] = rest
+        for (one, place), others in zip(pieces, kept, strict=True):
+            one.left[place] = others
         self._drop(one for one, _ in pieces)
         return True
 

@@ -113,7 +113,7 @@ class ReplayOracles:
             self._take(expand(sample), point)
         return self._gradient(self.backend.batch(_plain(sample), self._own(x)))
 
-    def difference(self, sample: Indices, x: Any, y: Any) -> Any:
+    def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean difference of the sampled component gradients at two points."""
         a, b = self._point(x), self._point(y)
         if self.window.is_same(a, b):

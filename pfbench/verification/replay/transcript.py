@@ -177,9 +177,12 @@ class Transcript:
     def add(self, state: State) -> None:
         """Add a state."""
         self._inner = 0
-        x, at, estimate, output, coin = state
-        parts = (None if part is None else self._dense(part) for part in (at, estimate, output))
-        copied = State(self._dense(x), *parts, None if coin is None else bool(coin))
+        at, estimate, output = (
+            None if part is None else self._dense(part)
+            for part in (state.at, state.estimate, state.output)
+        )
+        coin = None if state.coin is None else bool(state.coin)
+        copied = State(self._dense(state.x), at, estimate, output, coin)
         self.point_size = max(self.point_size, float(np.abs(copied.x).max()))
         if copied.estimate is not None:
             self.gradient_size = max(self.gradient_size, float(np.abs(copied.estimate).max()))

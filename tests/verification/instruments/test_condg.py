@@ -19,9 +19,9 @@ def walked(problem, l, u, part, gap):  # noqa: E741
         x = x + part * min(1.0, LAM * (g @ (x - v)) / ((x - v) @ (x - v))) * (v - x)
 
 
-@pytest.fixture(params=[problems.ball, problems.octahedron])
+@pytest.fixture(params=[problems.ball(n=3), problems.octahedron((3,), n=1)], ids=["ball", "l1"])
 def asked(request):
-    problem = request.param(n=3)
+    problem = request.param
     u = problem.start()
     return problem, 3.0 * problem.gradient(u) + np.linspace(-0.4, 0.5, len(u)), u
 
