@@ -48,7 +48,7 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
     kept = Session(engine=ThisProcess(), order=soonest_known("quick"))
     done = kept.verify(claims, Subject())
     assert [one.claim.name for one in done.rows] == list(NAMES)
-    assert begun[:3] == [NAMES[3], NAMES[4], NAMES[2]]
+    assert begun[:3] == [NAMES[3], NAMES[2], NAMES[4]]
     assert begun[3:] == sorted(begun[3:], key=lambda name: CLAIMS[name].seconds("quick"))
     begun.clear()
     Session(engine=ThisProcess()).verify(claims, Subject())

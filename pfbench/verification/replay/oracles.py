@@ -202,7 +202,13 @@ class ReplayOracles:
         for one in self.window.pending:
             for place, point in enumerate(one.query.points):
                 if one.query.kind in COMPONENT_KINDS and len(one.left[place]):
-                    chosen = self.window.choose(self.window.pieces(point), size)
+                    # A difference of equal points has its batch at both, which is one draw.
+                    pieces = [
+                        piece
+                        for piece in self.window.pieces(point)
+                        if piece[1] == 0 or not self.window.has_both(piece, point, point)
+                    ]
+                    chosen = self.window.choose(pieces, size)
                     if chosen is not None:
                         found = np.concatenate([part for _, part in chosen])
                         log.append((self.step, found))
