@@ -99,9 +99,7 @@ class ActiveSetMethod(Algorithm):
         if self.step == "short":
             return short
         far = end()
-        return self.line_search(
-            lambda gamma: ask.value(combine(x, far, gamma / most)), most, short
-        )
+        return self.line_search(lambda gamma: ask.value(combine(x, far, gamma / most)), most, short)
 
 
 class AwayStepFW(ActiveSetMethod):

@@ -138,22 +138,22 @@ SCHEDULES = (
         name="lsvrg-fw",
         requests=WANTED,
         schedule=of_lsvrg,
-        attribution="by a bound derived here; published before by Nazykov et al. 2024, whose constants "
-        "were not read",
+        attribution="by a bound derived here; published before by "
+        "Nazykov et al. 2024, whose constants were not read",
     ),
     PublishedSchedule(
         name="zerosarah-fw",
         requests=WANTED,
         schedule=of_zerosarah,
-        attribution="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose constants "
-        "were not read",
+        attribution="by a bound derived here; published before by "
+        "Beznosikov, Dobre, Gidel 2024, whose constants were not read",
     ),
     PublishedSchedule(
         name="storm-fw",
         requests=COARSE,
         schedule=of_storm,
-        attribution="by a bound derived here; published before by Zhang et al. 2020, whose constants "
-        "were not read",
+        attribution="by a bound derived here; published before by "
+        "Zhang et al. 2020, whose constants were not read",
     ),
     PublishedSchedule(
         name="one-sfw",
@@ -173,8 +173,8 @@ SCHEDULES = (
         name="page-fw-convex",
         requests=(*COARSE, *FINE),
         schedule=of_page_convex,
-        attribution="by a bound derived here; published before by Beznosikov, Dobre, Gidel 2024, whose constants "
-        "were not read",
+        attribution="by a bound derived here; published before by "
+        "Beznosikov, Dobre, Gidel 2024, whose constants were not read",
     ),
     PublishedSchedule(
         name="spider-fw-convex",

@@ -35,11 +35,25 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.names import named
 from pfbench.base.state import State
-from pfbench.verification.references import loopless_frank_wolfe, stochastic_frank_wolfe
+from pfbench.verification.references import (
+    accelerated,
+    frank_wolfe,
+    loopless_frank_wolfe,
+    nfwu,
+    norms,
+    proximal,
+    sliding,
+    stochastic_frank_wolfe,
+)
 from pfbench.verification.references.inner import condg, line_search
 
+_FAMILIES = (
+    *(frank_wolfe, stochastic_frank_wolfe, loopless_frank_wolfe, nfwu),
+    *(proximal, accelerated, norms, sliding),
+)
+
 REFERENCES: Mapping[str, Any] = MappingProxyType(
-    {**stochastic_frank_wolfe.REFERENCES, **loopless_frank_wolfe.REFERENCES}
+    {name: reference for family in _FAMILIES for name, reference in family.REFERENCES.items()}
 )
 """The references by the names of the catalogue."""
 

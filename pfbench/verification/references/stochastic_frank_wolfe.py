@@ -5,16 +5,23 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.state import State
+from pfbench.verification.references import estimates
+from pfbench.verification.references.moves import frank_wolfe
 
 
 def sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """SFW: g_t is the mean over a fresh batch of b."""
-    for _ in range(s.iterations):
-        S = rng.integers(ask.n, size=s.batch)
-        g = ask.batch(S, x)
-        v = ask.lo(g)
-        at, x = x, x + s.step * (v - x)
-        yield State(x, at, g)
+    return frank_wolfe(ask, x, s, estimates.sg(ask, rng, s))
 
 
-REFERENCES = MappingProxyType({"sfw": sfw})
+def svfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SVFW: SVRG's estimate, which queries its batch at the snapshot, too."""
+    return frank_wolfe(ask, x, s, estimates.svrg_at_snapshot(ask, rng, s))
+
+
+def sagafw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SAGAFW: SAGA's estimate."""
+    return frank_wolfe(ask, x, s, estimates.saga(ask, rng, s))
+
+
+REFERENCES = MappingProxyType({"sfw": sfw, "svfw": svfw, "sagafw": sagafw})

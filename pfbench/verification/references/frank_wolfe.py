@@ -1,0 +1,187 @@
+"""Plain references of Frank-Wolfe and of its forms on polytopes."""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.state import State
+
+
+def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Frank-Wolfe (lacoste2016, algorithm 1, and the open loops)."""
+    M, f, decrease = 0.0, 0.0, None
+    for t in count() if s.iterations is None else range(s.iterations):
+        g = ask.gradient(x)
+        v = ask.lo(g)
+        gap = float(np.vdot(g, x - v))
+        if s.step == "open-loop":
+            gamma = s.offset / (t + s.offset)
+        elif s.step == "log-adaptive":
+            gamma = (2.0 + math.log(t + 1.0)) / (t + 2.0 + math.log(t + 1.0))
+        elif s.step == "adaptive":
+            gamma = min(max(gap, 0.0) / s.curvature, 1.0)
+        elif s.step == "short":
+            bend = s.smoothness * float(np.vdot(v - x, v - x))
+            gamma = min(max(gap, 0.0) / bend, 1.0) if bend > 0.0 else float(gap > 0.0)
+        elif s.step == "line-search":
+            short = () if s.curvature is None else (min(max(gap, 0.0) / s.curvature, 1.0),)
+            gamma = s.line_search(lambda c: ask.value((1.0 - c) * x + c * v), 1.0, *short)  # noqa: B023
+        else:
+            if t == 0:
+                f, M = ask.value(x), s.smoothness or _first_estimate(ask, x, g, v)
+            gamma, M, f, decrease = backtracking(ask, x, v, gap, M, f, decrease)
+        at, x = x, (1.0 - gamma) * x + gamma * v
+        yield State(x, at, g)
+
+
+def _first_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
+    """|grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|), d = v - x_0."""
+    d = v - x
+    length = math.sqrt(float(np.vdot(d, d)))
+    change = ask.gradient(x + 1e-3 * d) - g
+    return math.sqrt(float(np.vdot(change, change))) / (1e-3 * length) if length > 0.0 else 0.0
+
+
+def backtracking(
+    ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
+) -> tuple[float, float, float, float | None]:
+    """Pedregosa et al. 2020, algorithm 2: return gamma, M, f(x_{t+1}), and the decrease of f."""
+    if gap <= 0.0:
+        return 0.0, M, f, decrease
+    square = float(np.vdot(v - x, v - x))
+    M = M or 1e-10 * gap / square
+    if decrease is not None and decrease > 0.0:
+        M = min(max(gap**2 / (2.0 * decrease * square), 0.9 * M), M)
+    while True:
+        gamma = min(gap / (M * square), 1.0)
+        value = ask.value((1.0 - gamma) * x + gamma * v)
+        if value <= f - gamma * gap + gamma**2 * M * square / 2.0 + 1e-12 * abs(f):
+            return gamma, M, value, f - value
+        M = 2.0 * M
+
+
+class _Combination:
+    """x = sum over S of lambda_v v; `move` adds to weights, and vertices of weight 0 leave."""
+
+    def __init__(self, v: Any) -> None:
+        self.vertices, self.weights = [v], [1.0]
+
+    def point(self) -> Any:
+        """Return x."""
+        return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
+
+    def place(self, v: Any) -> int:
+        """Return the place of a vertex, which may be new."""
+        for k, known in enumerate(self.vertices):
+            if np.array_equal(known, v):
+                return k
+        self.vertices.append(v)
+        self.weights.append(0.0)
+        return len(self.weights) - 1
+
+    def ends(self, g: Any) -> tuple[int, int]:
+        """Return the places of the largest and of the least <g, v>."""
+        products = [float(np.vdot(g, v)) for v in self.vertices]
+        return int(np.argmax(products)), int(np.argmin(products))
+
+    def toward(self, v: Any, gamma: float) -> None:
+        """Move to x + gamma (v - x)."""
+        self.weights = [(1.0 - gamma) * w for w in self.weights]
+        self.weights[self.place(v)] += gamma
+        self._drop()
+
+    def away(self, a: int, gamma: float) -> None:
+        """Move to x + gamma (x - a)."""
+        leaves = gamma >= self.weights[a] / (1.0 - self.weights[a])
+        self.weights = [(1.0 + gamma) * w for w in self.weights]
+        self.weights[a] = 0.0 if leaves else self.weights[a] - gamma
+        self._drop()
+
+    def transfer(self, a: int, v: Any, gamma: float) -> None:
+        """Move to x + gamma (v - a)."""
+        leaves = gamma >= self.weights[a]
+        self.weights[self.place(v)] += gamma
+        self.weights[a] = 0.0 if leaves and self.place(v) != a else self.weights[a] - gamma
+        self._drop()
+
+    def _drop(self) -> None:
+        kept = [(w, v) for w, v in zip(self.weights, self.vertices, strict=True) if w > 0.0]
+        total = sum(w for w, _ in kept)
+        self.weights, self.vertices = [w / total for w, _ in kept], [v for _, v in kept]
+
+
+def _length(ask: Any, x: Any, g: Any, d: Any, most: float, s: Any) -> Any:
+    """Return the short step <g, -d>/(L |d|^2), or the best; 0 where d does not descend."""
+    descent = -float(np.vdot(g, d))
+    if descent <= 0.0:
+        return 0.0
+    short = min(most, descent / (s.smoothness * float(np.vdot(d, d))))
+    return (
+        short if s.step == "short" else s.line_search(lambda c: ask.value(x + c * d), most, short)
+    )
+
+
+def on_polytope(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[State]:
+    """x_1 = LO(grad f(x_0)); then the moves of afw, pfw or bpfw."""
+    phi = 0.0
+    for t in range(s.iterations):
+        g = ask.gradient(x)
+        if t == 0:
+            w = ask.lo(g)
+            S, phi = _Combination(w), float(np.vdot(g, x - w))
+        else:
+            phi = move(ask, S, x, g, s, phi)
+        at, x = x, S.point()
+        yield State(x, at, g)
+
+
+def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+    """Toward w = LO(g), or away from a, whichever descends more."""
+    w, (a, _) = ask.lo(g), S.ends(g)
+    v = S.vertices[a]
+    if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
+        S.toward(w, _length(ask, x, g, w - x, 1.0, s))
+    else:
+        most = S.weights[a] / (1.0 - S.weights[a])
+        S.away(a, _length(ask, x, g, x - v, most, s))
+    return phi
+
+
+def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+    """From a to w = LO(g)."""
+    w, (a, _) = ask.lo(g), S.ends(g)
+    S.transfer(a, w, _length(ask, x, g, w - S.vertices[a], S.weights[a], s))
+    return phi
+
+
+def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+    """From a to l, the least of S, or toward w = LO(g); lazy, LO is not queried where l will do."""
+    a, low = S.ends(g)
+    d = S.vertices[low] - S.vertices[a]
+    w = None if s.lazy else ask.lo(g)
+    enough = phi / 2.0 if s.lazy else float(np.vdot(g, x - w))
+    if -float(np.vdot(g, d)) >= enough and (len(S.weights) > 1 or not s.lazy):
+        S.transfer(a, S.vertices[low], _length(ask, x, g, d, S.weights[a], s))
+        return phi
+    w = ask.lo(g) if s.lazy else w
+    gap = float(np.vdot(g, x - w))
+    if s.lazy and gap < phi / 2.0:
+        return max(gap, 0.0)
+    S.toward(w, _length(ask, x, g, w - x, 1.0, s))
+    return phi
+
+
+REFERENCES = MappingProxyType(
+    {
+        "frank-wolfe": frank_wolfe,
+        **{
+            name: partial(on_polytope, move=move)
+            for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))
+        },
+    }
+)

@@ -1,0 +1,29 @@
+"""Moves along an estimate: what the references of a family share."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pfbench.base.state import State
+from pfbench.verification.references.estimates import Estimate, begin
+
+
+def frank_wolfe(
+    ask: Any, x: Any, s: Any, estimate: Estimate, gamma: Callable[[int], float] | None = None
+) -> Iterator[State]:
+    """x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t, v_t = argmin over C of <g_t, v>."""
+    g_at = begin(estimate)
+    for t in range(s.iterations):
+        g = g_at(x)
+        v = ask.lo(g)
+        step = s.step if gamma is None else gamma(t)
+        at, x = x, (1.0 - step) * x + step * v
+        yield State(x, at, g)
+
+
+def proximal(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
+    """x_{t+1} = prox_{eta h}(x_t - eta g_t)."""
+    g_at = begin(estimate)
+    for _ in range(s.iterations):
+        g = g_at(x)
+        at, x = x, ask.prox(x, g, s.step)
+        yield State(x, at, g)

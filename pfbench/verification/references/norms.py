@@ -1,0 +1,77 @@
+"""Plain references of steps along linear minimisers over the ball of a norm."""
+
+from collections.abc import Iterator
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.state import State
+from pfbench.verification.references.estimates import begin
+from pfbench.verification.references.estimates import storm as storm_estimate
+
+
+def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_held: bool) -> Iterator[State]:
+    """SCG and uSCG (pethick2025): d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k, then lmo(d_k)."""
+    d = 0.0
+    for k in range(1, s.iterations + 1):
+        alpha = k**-0.5 if s.alpha is None else s.alpha
+        alpha = 1.0 if k == 1 and s.begin == "gradient" else alpha
+        d = (1.0 - alpha) * d + alpha * ask.batch(rng.integers(ask.n, size=s.batch), x)
+        decay = 1.0 if is_held else s.decay
+        at, x = x, (1.0 - s.step * decay) * x + s.step * ask.lo(d)
+        yield State(x, at, d)
+
+
+def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """uSCG along the STORM estimate."""
+    d_at = begin(storm_estimate(ask, rng, s, lambda t: s.alpha))
+    for _ in range(s.iterations):
+        d = d_at(x)
+        at, x = x, x + s.step * ask.lo(d)
+        yield State(x, at, d)
+
+
+def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Almond (pethick2025): d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), d_1 = lmo(g_1)."""
+    d: Any = None
+    for _ in range(s.iterations):
+        g = ask.batch(rng.integers(ask.n, size=s.batch), x)
+        v = ask.lo(g)
+        d = v if d is None else (1.0 - s.alpha) * d + s.alpha * v
+        at, x = x, x + s.step * d
+        yield State(x, at, g)
+
+
+def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[State]:
+    """Muon: M_k = beta M_{k-1} + g_k, then lmo(M_k), or lmo(g_k + beta M_k)."""
+    M = 0.0
+    for _ in range(s.iterations):
+        g = ask.batch(rng.integers(ask.n, size=s.batch), x)
+        M = s.beta * M + g
+        d = g + s.beta * M if is_nesterov else M
+        at, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(d)
+        yield State(x, at, (1.0 - s.beta) * d)
+
+
+def averaged(ask: Any, x: Any, rng: Any, s: Any, *, is_first_whole: bool) -> Iterator[State]:
+    """m_k = beta m_{k-1} + (1 - beta) g_k, then lmo(m_k); m_1 = g_1 in place of m_0 = 0."""
+    m = 0.0
+    for k in range(s.iterations):
+        g = ask.batch(rng.integers(ask.n, size=s.batch), x)
+        m = g if k == 0 and is_first_whole else s.beta * m + (1.0 - s.beta) * g
+        at, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(m)
+        yield State(x, at, m)
+
+
+REFERENCES = MappingProxyType(
+    {
+        "scg": partial(scg, is_held=True),
+        "uscg": partial(scg, is_held=False),
+        "uscg-mvr": uscg_mvr,
+        "almond": almond,
+        "muon": partial(muon, is_nesterov=False),
+        "muon-nesterov": partial(muon, is_nesterov=True),
+        "signum": partial(averaged, is_first_whole=False),
+        "normalised-sgd": partial(averaged, is_first_whole=True),
+    }
+)

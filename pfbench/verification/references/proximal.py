@@ -1,0 +1,120 @@
+"""Plain references of proximal and gradient steps along an estimate."""
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.state import State
+from pfbench.verification.references import estimates
+from pfbench.verification.references.estimates import Estimate
+from pfbench.verification.references.moves import proximal
+
+
+def along(
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., Estimate]
+) -> Iterator[State]:
+    """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
+    return proximal(ask, x, s, estimator(ask, rng, s))
+
+
+def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2), from a full table or from zeros."""
+    is_full = s.table == "full"
+    estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
+    return proximal(ask, x, s, estimate(ask, rng, s))
+
+
+def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """STORM (Cutkosky, Orabona 2019, algorithm 1) with eta_t = step r, a_{t+1} = alpha r^2."""
+    w, total, a, d, before = s.floor, s.floor, 1.0, None, x
+    for _ in range(s.iterations):
+        i = rng.integers(ask.n, size=1)
+        G = ask.batch(i, x)
+        d = G if d is None else G + (1.0 - a) * (d - ask.batch(i, before))
+        total = total + float(np.vdot(G, G))
+        r = (w / total) ** (1 / 3)
+        a = s.alpha * r**2
+        before, x = x, ask.prox(x, d, s.step * r)
+        yield State(x, before, d)
+
+
+def sarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SARAH (Nguyen et al. 2017): each outer loop goes on from a random x_t of the one before."""
+    goes_on = s.output == "last"
+    chosen, before, done = None if goes_on else x, x, 0
+    while done < s.iterations:
+        t0 = int(rng.integers(s.period))
+        v = None
+        for t in range(min(s.period, s.iterations - done)):
+            if t == t0 and not goes_on:
+                chosen = x
+            if t == 0:
+                v = ask.gradient(x)
+            else:
+                v = v + ask.difference(rng.integers(ask.n, size=s.batch), x, before)
+            before, x = x, ask.prox(x, v, s.step)
+            done += 1
+            yield State(x, before, v, chosen)
+        x = x if goes_on else chosen
+
+
+def spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SPIDER-SFO (Fang et al. 2018, algorithm 1): steps of at most a fixed length."""
+    before = x
+    for k in range(s.iterations):
+        if k % s.period == 0:
+            v = ask.gradient(x)
+        else:
+            v = v + ask.difference(rng.integers(ask.n, size=s.batch), x, before)
+        length = math.sqrt(float(np.vdot(v, v)))
+        if s.option == 1 and length <= 2.0 * s.tolerance:
+            return
+        eta = s.step / length if length > 0.0 else 0.0
+        if s.option == 2 and s.lam is not None:
+            eta = min(eta, s.lam)
+        before, x = x, ask.prox(x, v, eta)
+        yield State(x, before, v, x if s.option == 1 else None)
+
+
+def prox_spiderboost_m(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Prox-SpiderBoost with momentum (wang2019, algorithm 3)."""
+    y, before, beta = x, x, s.step
+    for k in range(s.iterations):
+        alpha = 2.0 / (math.ceil((k + 1) / s.period) + 1.0)
+        lam = (1.0 + alpha) * beta
+        z = (1.0 - alpha) * y + alpha * x
+        if k % s.period == 0:
+            v = ask.gradient(z)
+        else:
+            v = v + ask.difference(rng.integers(ask.n, size=s.batch), z, before)
+        following = ask.prox(x, v, lam)
+        y = z + (beta / lam) * (following - x)
+        x, before = following, z
+        yield State(y, z, v)
+
+
+_ALONG = {
+    **dict.fromkeys(("prox-gd", "projected-gradient"), estimates.full),
+    "prox-sgd": estimates.sg,
+    **dict.fromkeys(
+        ("svrg", "prox-svrg", "projected-svrg", "prox-svrg-plus"), estimates.svrg_at_snapshot
+    ),
+    **dict.fromkeys(("saga", "prox-saga"), estimates.saga),
+    **dict.fromkeys(("spiderboost", "prox-spiderboost"), estimates.spider),
+    **dict.fromkeys(("page", "prox-page"), estimates.page),
+    "lsvrg": estimates.lsvrg,
+}
+REFERENCES = MappingProxyType(
+    {
+        **{name: partial(along, estimator=estimator) for name, estimator in _ALONG.items()},
+        "zerosarah": zerosarah,
+        "storm": storm,
+        "sarah": sarah,
+        "spider": spider,
+        "prox-spiderboost-m": prox_spiderboost_m,
+    }
+)

@@ -1,0 +1,110 @@
+"""Plain references of conditional gradient sliding (qu2018, li2019, Lan and Zhou)."""
+
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.sample import Sample
+from pfbench.base.state import State
+from pfbench.verification.references import estimates
+from pfbench.verification.references.estimates import Estimate, begin
+
+
+def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """NCGS (qu2018, algorithm 2), options 1 and 2."""
+    beta, eta, theta, ag = 1.0 / (2.0 * s.smoothness), s.tolerance or 1.0 / s.iterations, x, x
+    for k in range(1, s.iterations + 1):
+        alpha = 2.0 / (k + 1.0)
+        md = (1.0 - alpha) * ag + alpha * theta
+        g = ask.gradient(md)
+        lam = beta if s.option == 1 else k * beta / 2.0
+        before, theta = theta, s.condg(ask, g, theta, lam, eta)
+        option_1 = md - (beta / lam) * (before - theta)
+        ag = option_1 if s.option == 1 else s.condg(ask, g, md, beta, eta)
+        yield State(ag, md, g)
+
+
+def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Stochastic NCGS (qu2018, algorithm 3): one batch of m_k = k serves both condg."""
+    beta, eta, theta, ag = 1.0 / (2.0 * s.smoothness), s.tolerance or 1.0 / s.iterations, x, x
+    for k in range(1, s.iterations + 1):
+        alpha = 2.0 / (k + 1.0)
+        md = (1.0 - alpha) * ag + alpha * theta
+        G = ask.batch(rng.integers(ask.n, size=s.batch or k), md)
+        theta = s.condg(ask, G, theta, k * beta / 2.0, eta)
+        ag = s.condg(ask, G, md, beta, eta)
+        yield State(ag, md, G)
+
+
+def along(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> Iterator[State]:
+    """x_{t+1} = condg(v_t, x_t, lam, eta), v_t the estimate at x_t."""
+    v_at, eta = begin(estimate), s.tolerance or 1.0 / s.iterations
+    for _ in range(s.iterations):
+        v = v_at(x)
+        at, x = x, s.condg(ask, v, x, lam, eta)
+        yield State(x, at, v)
+
+
+def ncgs_vr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Variance-reduced NCGS (qu2018, algorithm 4): lambda = 1/(3L)."""
+    return along(ask, x, s, estimates.svrg_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness))
+
+
+def ncgs_spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Sliding along SPIDER (Lan 2020, algorithm 7.12): lambda = 1/L."""
+    uniform = s.sampling == "uniform"
+    estimate = estimates.spider if uniform else estimates.spider_by_smoothness
+    return along(ask, x, s, estimate(ask, rng, s), 1.0 / s.smoothness)
+
+
+def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
+    """CGS with restarts (li2019, algorithm 1); with a batch STORC (algorithm 2)."""
+    L, N, m = s.smoothness, s.period, getattr(s, "batch", None)
+    for t in range(1, s.restarts + 1):
+        D2 = 4.0 * s.delta * 2.0**-t / s.curvature
+        x = y = theta
+        mean = ask.gradient(theta) if m else None
+        for k in range(1, N + 1):
+            gamma, beta = 2.0 / (k + 1.0), 3.0 * L / k
+            z = (1.0 - gamma) * y + gamma * x
+            g = ask.difference(_draw(rng, ask.n, m), z, theta) + mean if m else ask.gradient(z)
+            x = s.condg(ask, g, x, 1.0 / beta, 2.0 * L * D2 / (N * k))
+            y = (1.0 - gamma) * y + gamma * x
+            yield State(y, z, g)
+        theta = y
+
+
+def _draw(rng: Any, n: int, m: int) -> Any:
+    """Return m uniform indices; above n as the counts of each component."""
+    if m <= n:
+        return rng.integers(n, size=m)
+    counts = rng.multinomial(m, np.full(n, 1.0 / n))
+    (drawn,) = np.nonzero(counts)
+    return Sample(drawn, counts[drawn])
+
+
+def cgs_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Conditional gradient sliding (Lan, Zhou 2016): gamma_k = 3/(k+2), beta_k = 3L/(k+1)."""
+    L, y = s.smoothness, x
+    for k in range(1, s.iterations + 1):
+        gamma, beta = 3.0 / (k + 2.0), 3.0 * L / (k + 1.0)
+        z = (1.0 - gamma) * y + gamma * x
+        g = ask.gradient(z)
+        x = s.condg(ask, g, x, 1.0 / beta, L * s.diameter**2 / (k * (k + 1.0)))
+        y = (1.0 - gamma) * y + gamma * x
+        yield State(y, z, g)
+
+
+REFERENCES = MappingProxyType(
+    {
+        "ncgs": ncgs,
+        "ncgs-stochastic": ncgs_stochastic,
+        "ncgs-vr": ncgs_vr,
+        "ncgs-spider": ncgs_spider,
+        "cgs": cgs,
+        "storc": cgs,
+        "cgs-convex": cgs_convex,
+    }
+)
