@@ -229,7 +229,8 @@ class ReplayOracles:
             elif full is not None and pieces:
                 likely = full.query.number < pieces[0][0].query.number
             else:
-                likely = bool(pieces) and covers
+                # Heads queries each component once; of few components tails may cover them, too.
+                likely = sum(len(one.left[place]) for one, place in pieces) == self.n
             heads = likely == (self.decisions.decide(self.step, 2) == 0)
         else:
             heads = full is not None
