@@ -142,7 +142,8 @@ def runs_in(
     """
     from pfbench.reporting.stored import stored
 
-    wanted = [list(one) if isinstance(one, list | tuple) else [one] for one in (problem, algorithm)]
+    asked: tuple[Any, Any] = (problem, algorithm)
+    wanted = [list(one) if isinstance(one, list | tuple) else [one] for one in asked]
     for one in (*wanted[0], *wanted[1]):
         text("a name", one, "quadratic")
     found = stored(_store(store, make=False), "store", problems=wanted[0], algorithms=wanted[1])

@@ -115,7 +115,7 @@ def named():
     return {"pf": pf, "np": np, "problem": problem, "method": method, "run": run, **OWN_FUNCTIONS}
 
 
-STATUS = {"command": (2,), "failing": (1,), "python": (1, 2), "method": (1,)}
+STATUS = {"command": (2,), "failing": (1,), "python": (1, 2), "method": (1, 2)}
 """What each kind may end with; in Python, 2 stands for an error of pfbench, 1 for a run."""
 
 

@@ -162,10 +162,10 @@ def read_trajectory(
     named = [dict(zip(columns, row, strict=True)) for row in found]
     _check_order(path, named)
     size = max(abs(row["primal"]) for row in named)
-    for k, row in enumerate(named, start=1):
-        if row["dual_gap"] < -1e-8 * size:
+    for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
+        if gap < -1e-8 * size:
             raise InputError(
-                f"row {k} of {path} has the dual gap {row['dual_gap']:g}: below 0 it is none, as "
+                f"row {k} of {path} has the dual gap {gap:g}: below 0 it is none, as "
                 "lo does not minimise or the point is outside the set."
             )
     rows = tuple(_row(named, k, n, step) for k in range(len(named)))

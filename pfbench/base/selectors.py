@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -19,13 +19,18 @@ OWN_PARTS = frozenset({"set", "penalty"})
 """The parameters of a problem that may be somebody's own, MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
-_FORM = re.compile(rf"\s*((?:{_PATH}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
+# Before a name nothing else stands, so that its path may have what ends a value.
+_PATH_OF_NAME = r"(?=\S)[^\[\]\x00-\x1f]+\.py"
+_FORM = re.compile(rf"\s*((?:{_PATH_OF_NAME}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
 _QUOTES = "'\""
 _PART = re.compile(r"""[^,=]*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|(?:\[[^\[\]]*\]|[^,])+""")
 _WHOLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE]\+?[0-9]|[+-]?[0-9](\.[0-9]*)?[eE]\+?1[0-5]")
 _NEEDS_QUOTES = re.compile(r"^\s|,|\s$|^(['\"]).*\1$")
 _PART_OF = "|".join(sorted(OWN_PARTS))
-_FILES = re.compile(rf"(^\s*[\"']?|[\[,]\s*(?:{_PART_OF})\s*=\s*[\"']?)({_PATH})(?=:)")
+_FILES = (
+    re.compile(rf"(^\s*[\"']?)({_PATH_OF_NAME})(?=:)"),
+    re.compile(rf"([\[,]\s*(?:{_PART_OF})\s*=\s*[\"']?)({_PATH})(?=:)"),
+)
 
 
 @dataclass(frozen=True)
@@ -85,14 +90,14 @@ class Selector:
 @lru_cache(maxsize=1024)
 def _read(text: str) -> Selector:
     """Return the selector of a text; the runs of a store have the same few many times."""
+    bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
+    if bracket is not None:
+        raise InputError(
+            f"cannot read {text!r}: the path of a file must not have {bracket[1]!r} in it: "
+            "rename that folder, or start from inside it."
+        )
     match = _FORM.fullmatch(unquoted(text))
     if match is None:
-        strange = re.match(r"[^\[\]=,\"']*([\[\]=,\"']).*\.py(:|$)", text.strip())
-        if strange is not None and "/" in text[strange.end(1) :]:
-            raise InputError(
-                f"cannot read {text!r}: the path of a file must not have {strange[1]!r} in it: "
-                "rename that folder, or start from inside it."
-            )
         raise InputError(
             f"cannot read {text!r}{_strange(text)}: write NAME or NAME[key=value,key=value]."
         )
@@ -159,12 +164,18 @@ def own_in(selector: str) -> list[str]:
 
 def by_module(selector: str) -> str:
     """Return a selector with MODULE:NAME for FILE.py:NAME: what it is wherever the file lies."""
-    return _FILES.sub(lambda found: found[1] + PurePath(found[2]).stem, selector)
+    return _with_files(selector, lambda path: PurePath(path).stem)
 
 
 def beside(selector: str, file: Path) -> str:
     """Return a selector that names files from the folder of another file, as named from here."""
-    return _FILES.sub(lambda found: found[1] + str(file.parent / found[2]), selector)
+    return _with_files(selector, lambda path: str(file.parent / path))
+
+
+def _with_files(selector: str, moved: Callable[[str], str]) -> str:
+    for pattern in _FILES:
+        selector = pattern.sub(lambda found: found[1] + moved(found[2]), selector)
+    return selector
 
 
 def unquoted(text: str) -> str:

@@ -124,8 +124,9 @@ def find(name: str) -> Item:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
         raise InputError(f"{name} names several things: write {choices}.")
     (item,) = found
-    paths = known.get(item.kind)
-    return _spec(item.kind, item.name, paths[item.name]) if paths else item
+    if item.kind in known:
+        return _spec(item.kind, item.name, known[item.kind][item.name])
+    return item
 
 
 def specs() -> dict[str, Path]:

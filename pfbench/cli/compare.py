@@ -149,9 +149,8 @@ def compared_on(spec: "Spec", method: str, runs: "Runs") -> "OnSuite":
 
 
 def _say_first(spec: "Spec", method: str, runs: "Runs") -> None:
-    """Say before any run what the seeds cannot tell, and how long the runs take."""
+    """Say before any run what the seeds cannot tell, and how many runs are to be made."""
     from pfbench.reporting.findings.seeds import too_few
-    from pfbench.runs.forecast import seconds_of
     from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.suite import labels_of
 
@@ -165,11 +164,9 @@ def _say_first(spec: "Spec", method: str, runs: "Runs") -> None:
         there = runs.there(plans)
         lacking = [plan for plan in plans if plan not in there]
         if lacking:
-            seconds = seconds_of(lacking, runs.engine)
-            time = "" if seconds is None else f", about {duration(seconds)}"
             tuned = ", and those of what the search chooses" if entry.study.tune else ""
             methods = plural(len(labels_of(entry)), "method")
-            note(f"{spec.name}: {plural(len(lacking), 'run')} of {methods} to make{time}{tuned}")
+            note(f"{spec.name}: {plural(len(lacking), 'run')} of {methods} to make{tuned}")
 
 
 def shipped_with(path: Path) -> "Shipped | None":

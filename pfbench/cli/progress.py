@@ -172,10 +172,12 @@ class Steps:
         now = time.monotonic()
         if now - self._told >= _REFRESH:
             self._told = now
-            left = self._in_words(self._steady()).removeprefix(", ")
-            so_far = self._so_far()
             self._bar.update(
-                self._task, completed=done, total=self._total, so_far=so_far, left=left
+                self._task,
+                completed=done,
+                total=self._total,
+                so_far=self._so_far(),
+                left=self._in_words(self._steady()).removeprefix(", "),
             )
             self._bar.refresh()
 

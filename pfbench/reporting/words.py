@@ -21,8 +21,9 @@ WORDS: Mapping[str, str] = MappingProxyType(
         ),
         "hits": "how many runs of how many reach the target, as in 7/10",
         "place": (
-            "1 and how many others need fewer expected calls, as in 3 of 24; in a table of several"
-            " targets, to the hardest that each method reaches"
+            "1 and how many others need fewer expected calls, as printed, as in 3 of 24; in a table"
+            " of several targets, to the hardest that each method reaches, and below these by the "
+            "last values"
         ),
         "told apart": (
             "a rank test over the seeds tells the two, with Holm's correction over all tests "

@@ -21,7 +21,7 @@ from typing import Any
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
 from pfbench.runs.engines.making import make_watched, run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.run import SAYS_NOTHING
+from pfbench.runs.loop.run import SAYS_NOTHING, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
@@ -155,7 +155,8 @@ def sweep(
         ]
         for result in engine.do(tasks):
             plan = now[result.index]
-            made_run, files = result.value or (None, {})
+            answer: tuple[Run | None, dict[str, str]] = result.value or (None, {})
+            made_run, files = answer
             mine, run = keys[plan], run_of(plan, replace(result, value=made_run))
             if other := next((f for f, d in mine.files.items() if files.get(f, d) != d), ""):
                 reason = f"{other} changed after the run was planned"

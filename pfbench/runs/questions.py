@@ -5,7 +5,7 @@ environment, and never again.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -112,7 +112,7 @@ def answered(
         if store and index in known:
             note = {"source": notes[index], **({"files": files} if files else {})}
             store.put_row(questions[index].kind, known[index], row, note)
-        yield Answer(index, row, result)
+        yield Answer(index, row, replace(result, value=value))
 
 
 def _keys(

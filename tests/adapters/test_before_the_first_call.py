@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from helpers import assert_one_sentence
+from scipy import sparse
 
 import pfbench as pf
-from pfbench.adapters import PartialFit, TorchOptimizer
+from pfbench.adapters import PartialFit, ScipyMinimize, TorchOptimizer, from_functions
 from pfbench.adapters.black_box import BlackBox
 from pfbench.base.errors import InputError
 
@@ -43,6 +44,12 @@ def without_partial_fit():
     return LogisticRegression()
 
 
+def regressor(fit_intercept=False):
+    from sklearn.linear_model import SGDRegressor
+
+    return SGDRegressor(fit_intercept=fit_intercept, shuffle=False)
+
+
 @pytest.mark.parametrize(
     ("method", "words"),
     [
@@ -52,6 +59,10 @@ def without_partial_fit():
         ),
         (solver, ["solver fails before its first oracle call", "solver(ask, x, rng)", ".py:"]),
         (lambda: PartialFit(estimator=without_partial_fit, **ROWS), ["has no partial_fit"]),
+        (lambda: PartialFit(estimator=lambda: regressor(True), **ROWS), ["fit_intercept=False"]),
+        (lambda: PartialFit(estimator=regressor(), **ROWS), ["estimator must be a function"]),
+        (lambda: ScipyMinimize(method="bfgs"), ["'bfgs'", "did you mean 'BFGS'"]),
+        (lambda: ScipyMinimize(method="nelder-mead"), ["did you mean 'Nelder-Mead'"]),
         (
             lambda: TorchOptimizer(optimizer="Adm", iterations=2, step=0.1),
             ["unknown optimiser of torch.optim 'Adm'", "did you mean 'Adam'"],
@@ -63,8 +74,54 @@ def test_what_is_wrong_before_the_first_call_raises(method, words):
     for module in ("sklearn", "torch"):
         pytest.importorskip(module)
     with pytest.raises(InputError) as refused:
-        pf.solve(SMOOTH, method)
+        pf.solve(SMOOTH, method() if method.__name__ == "<lambda>" else method)
     assert_one_sentence(refused, *words)
+
+
+def squared(gradient=lambda x: 2 * x, lmo=None):
+    """|x|^2 with another gradient and a set, if any, from a start other than 0."""
+    start = np.array([1.0, 0.0, 0.0])
+    sums = (2, lambda x, S: 2 * x)
+    return from_functions(lambda x: x @ x, gradient, lmo, start=start, components=sums)
+
+
+def test_partial_fit_begins_at_0_and_refuses_another_start():
+    pytest.importorskip("sklearn")
+    data = {"features": np.ones((2, 3)), "labels": np.ones(2), "iterations": 2}
+    with pytest.raises(InputError) as refused:
+        pf.solve(squared(), PartialFit(estimator=regressor, **data))
+    assert_one_sentence(refused, "begins at 0")
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        ({"gradient": lambda x: 2 * x + 0j}, "jac"),
+        ({"gradient": lambda x: (2 * x).astype(np.complex64)}, "jac"),
+        ({"lmo": lambda g: vertex(g) + 0j}, "lmo"),
+    ],
+)
+def test_complex_numbers_are_refused(options, source):
+    with pytest.raises(InputError) as refused:
+        pf.solve(squared(**options), "frank-wolfe[iterations=5]")
+    assert_one_sentence(refused, f"{source} returns complex numbers")
+
+
+def vertex(g):
+    """Return the vertex of the l1 ball where <g, v> is least."""
+    i = np.argmax(np.abs(g))
+    return -np.sign(g[i]) * np.eye(3)[i]
+
+
+@pytest.mark.parametrize(
+    "form", [sparse.csr_matrix, sparse.coo_array, lambda v: sparse.csc_matrix(v[:, None])]
+)
+def test_vertices_may_be_sparse(form):
+    dense, same = (
+        pf.solve(squared(lmo=lmo), "frank-wolfe[iterations=5]", measures=["objective"])
+        for lmo in (vertex, lambda g: form(vertex(g)))
+    )
+    np.testing.assert_array_equal(dense.trace["objective"], same.trace["objective"])
 
 
 def test_what_fails_later_is_a_run_without_final_measures():

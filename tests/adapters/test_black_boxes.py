@@ -4,8 +4,9 @@ import threading
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import optimize
+from scipy import optimize, sparse
 
 import pfbench as pf
 from pfbench.adapters import (
@@ -151,8 +152,8 @@ def test_proximal_gradient_of_copt():
 # --- scikit-learn ---------------------------------------------------------------------------------
 
 
-def test_partial_fit_steps_along_the_gradients_that_are_counted():
-    linear_model = pytest.importorskip("sklearn.linear_model")
+def squares():
+    """Return a problem of squares, and the features and labels of its rows."""
     problem = pf.problem("quadratic", source="synthetic", rows=ROWS, columns=COLUMNS, set="none")
     c = np.array([problem.component(i, np.zeros(COLUMNS)) for i in range(ROWS)])
     eye = np.eye(COLUMNS)
@@ -161,14 +162,26 @@ def test_partial_fit_steps_along_the_gradients_that_are_counted():
     if not np.allclose(weights[:, :-1], 0.0, atol=1e-9):
         pytest.fail("its components are no squares of one linear function each")
     features = np.sqrt(weights[:, -1:]) * vectors[:, :, -1]
-    labels = -np.sum(features * c, axis=1) / weights[:, -1]
+    return problem, features, -np.sum(features * c, axis=1) / weights[:, -1]
 
-    def estimator():
-        return linear_model.SGDRegressor(
-            penalty=None, learning_rate="constant", eta0=0.02, fit_intercept=False, shuffle=False
-        )
 
-    method = PartialFit(estimator=estimator, features=features, labels=labels, iterations=40)
+def regressor(**options):
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    usual = {"penalty": None, "learning_rate": "constant", "eta0": 0.02, "shuffle": False}
+    return linear_model.SGDRegressor(**{"fit_intercept": False} | usual | options)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "lists", "coo"])
+def test_partial_fit_steps_along_the_gradients_that_are_counted(kind):
+    problem, features, labels = squares()
+    data = {
+        "array": lambda: (features, labels),
+        "frame": lambda: (pd.DataFrame(features).add_prefix("x"), pd.Series(labels)),
+        "lists": lambda: (features.tolist(), labels.tolist()),
+        "coo": lambda: (sparse.coo_array(features), labels),
+    }
+    rows, values = data[kind]()
+    method = PartialFit(estimator=regressor, features=rows, labels=values, iterations=40)
     seen = []
     run = pf.solve(problem, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
     assert (run.counts.sfo, run.counts.fo, run.iterations) == (40, 0, 40)

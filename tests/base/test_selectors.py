@@ -66,6 +66,8 @@ FILES = [
     ("../a b/my-own.py:X[a=1]", "../a b/my-own.py:X", "my-own:X[a=1]"),
     ("pack.py.my:X", "pack.py.my:X", "pack.py.my:X"),
     ("pack.my:X[source=a.py:B]", "pack.my:X", "pack.my:X[source=a.py:B]"),
+    ("it's/my.py:X", "it's/my.py:X", "my:X"),
+    ('a"b, c=d/my.py:X[set=s/my.py:Y]', 'a"b, c=d/my.py:X', "my:X[set=my:Y]"),
     ("quadratic[set=s/my.py:X, penalty = my.py:Y]", "quadratic", None),
     ("quadratic[set=l1]", "quadratic", "quadratic[set=l1]"),
 ]
@@ -97,6 +99,9 @@ def test_where_the_file_of_a_spec_lies():
         ("", ["NAME[key=value,key=value]"]),
         ("a b", ["'a b'", "NAME[key=value,key=value]"]),
         ("a[b=1", ["NAME[key=value,key=value]"]),
+        ("a[set=b/my.py:X", ["NAME[key=value,key=value]"]),
+        ("a[1]/my.py:X[b=1]", ["path of a file must not have '['", "rename that folder"]),
+        ("a]/my.py:X", ["path of a file must not have ']'"]),
         ("a[b]", ["'b'", "key=value"]),
         ("a[=1]", ["'=1'", "key=value"]),
         ("a[b=]", ["'b='", "key=value"]),

@@ -106,11 +106,10 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
         raise InputError("enough")
 
     monkeypatch.setattr("pfbench.cli.compare.made", execute)
-    monkeypatch.setattr("pfbench.runs.forecast.seconds_of", lambda plans, engine: 100.0)
     given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
     outcome = pfbench("compare", "frank-wolfe", *given, "--text")
     assert "importing own_things:Quadratic" in outcome.err
-    assert "methods to make, about 1" in outcome.err
+    assert "methods to make" in outcome.err
     assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
     for more, words in (
