@@ -20,7 +20,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import announce, exit_if_failed, note
 from pfbench.cli.report import OUTPUT, command_line, commit
 from pfbench.cli.tables import Fact, heading, show, show_facts
-from pfbench.cli.words import duration, plural, size
+from pfbench.cli.words import plural, size
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
