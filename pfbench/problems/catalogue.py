@@ -179,9 +179,9 @@ def _built(name: str, given: Mapping[str, Any]) -> FiniteSum:
     parameters = _with_name_of_set(given)
     try:
         found = entry.build(parameters).called(name, parameters)
-        if parameters is not given and found.set.shape != given["set"].shape:
+        if parameters is not given and found.shape != given["set"].shape:
             raise InputError(
-                f"set has points of shape {given['set'].shape}, and {name} of {found.set.shape}."
+                f"set has points of shape {given['set'].shape}, and {name} of {found.shape}."
             )
         return found
     except (MemoryError, OverflowError, ValueError) as error:
