@@ -66,6 +66,7 @@ def _check(problem: FiniteSum) -> None:
     gradient = part("gradient(start)", lambda: problem.gradient(x))
     shape = x.shape if isinstance(x, np.ndarray) else None
     finite_array(f"gradient(start) of {name}", gradient, shape=shape)
+    lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
     constants = part("constants(start)", lambda: problem.constants(x))
     if not isinstance(constants, Constants) or constants.n != n:
@@ -78,7 +79,6 @@ def _check(problem: FiniteSum) -> None:
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
     part("measures()", lambda: problem.measures())
-    lacks = part("lacks", lambda: problem.lacks)
     part("shape", lambda: tuple(problem.shape))
     stated = part("digest", lambda: problem.digest)
     if not isinstance(stated, str) or not stated:
