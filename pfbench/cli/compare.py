@@ -69,8 +69,7 @@ def compare(
     The method alone is run, with parameters of the suite where it needs some that are not given,
     tuned with as many trials as all others. The runs of the others are shipped with the suites of
     pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
-    made here, and it is said first how long that takes. At the end stands where the method wins and
-    loses.
+    made here; how many is printed first. At the end stands where the method wins and loses.
     """
     from pfbench.receipts.comparison import write
     from pfbench.reporting import prepare
