@@ -37,7 +37,6 @@ def solve(
         Run the method in a process of its own, which has nothing of the problem: each call is a
         message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
         one to six milliseconds. The algorithm must be one that another process can import.
-
     strict
         Raise for a method that raises before it queries an oracle, as `pfbench.solve` does.
 

@@ -33,8 +33,9 @@ EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 
 
 def test_its_parameters_are_few():
-    named = ("seed", "budget", "stop", "time_limit", "measures", "every", "start", "isolated")
-    assert tuple(signature(solve).parameters) == ("problem", "algorithm", *named)
+    named = ("seed", "budget", "stop", "time_limit", "measures", "every", "start")
+    how = ("isolated", "strict")
+    assert tuple(signature(solve).parameters) == ("problem", "algorithm", *named, *how)
 
 
 # --- a user's own algorithm -----------------------------------------------------------------------
