@@ -123,7 +123,7 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
         for name in ("descent", "page"):
             sys.modules.pop(name, None)
     told, faults, rate, explained, of_page, stale, worst, other, again = out
-    assert text.split("```text\n")[1].split("```")[0] in worst
+    assert text.split("```text\n")[2].split("```")[0] in worst
     assert "a run on it" in other
     assert "gradient_mapping_sq" in again
     assert "1 holds, 1 within-10" in told
