@@ -163,7 +163,7 @@ def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
 
 
 def test_a_value_at_the_bound_speaks_for_it():
-    assert st.decide_median(np.full(20, 3.0), 3.0).verdict == "within-10"
+    assert st.decide_median(np.full(20, 3.0), 3.0).verdict == "attained"
     assert medians.sign_p_value(np.full(41, 0.1 + 0.2), 0.3) == 1
     assert medians.sign_p_value(np.full(41, 0.3 + 1e-8), 0.3) <= st.LEVEL
 
