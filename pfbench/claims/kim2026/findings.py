@@ -8,9 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.norms import Muon
 from pfbench.claims.copied import copied
-from pfbench.claims.kim2026.orthogonal import SHAPE, deficit_bound, with_values
 from pfbench.claims.kim2026.theorem1 import corrected, parabola, printed, schedule
-from pfbench.sets.orthogonal import newton_schulz
 from pfbench.verification.contrast import Contrast, compared, holds
 from pfbench.verification.stating.mean_along import known
 
@@ -27,21 +25,6 @@ def display(effort: str, seed: int) -> Contrast:
     first, second = printed(**numbers, lo=1.0), corrected(**numbers, lo=1.0, hi=1.0)
     told = compared(found / first, found / second, measured=found, display=first, ours=second)
     return told.under({"in O(.)": found / (3.0 * first)})
-
-
-def unscaled(effort: str, seed: int) -> Contrast:
-    """Compare what five steps of degree 1 lose, scaled by max(1, |M|_F) and by |M|_F."""
-    rng, losses = np.random.default_rng(seed), {}
-    s = np.array([2.7e-3, 7e-4, 5e-4, 3e-4])
-    for name, size in (("small", 1.0), ("of norm 2", 2.0 / float(np.linalg.norm(s)))):
-        M, _ = with_values(size * s, rng)
-        F = float(np.linalg.norm(M))
-        for by, scale in (("max", max(1.0, F)), ("norm", F)):
-            X = newton_schulz(M / scale, 1, 5)
-            losses[name, by] = 1.0 - float(np.vdot(M, X)) / (size * float(s.sum()))
-    bound = deficit_bound(SHAPE[0], 1, 5)
-    told = compared(losses["small", "max"] / bound, losses["small", "norm"] / bound, bound=bound)
-    return told.under({"|M|_F at least 1": losses["of norm 2", "max"] / bound})
 
 
 def theta(beta: float, share: float) -> float:
@@ -86,23 +69,6 @@ ERRATA = (
         {"in O(.)": "three times that line will do"},
         "Show in the print that the line before (8) holds up to a constant only, "
         "or that sigma >= sqrt(L Delta/(r T)) is assumed there.",
-    ),
-    copied(
-        "kim2026-delta0",
-        "from M/max(1, |M|_F), what Newton-Schulz loses is small for q large, whatever M is",
-        "theorem 2 prints a bound of eps_q with delta_0, which tends to 1 as M does to 0; from "
-        "M/|M|_F the loss is at most r c_q for every M",
-        unscaled,
-        (
-            "a momentum of norm below 1 is not scaled, and delta_0 tends to 1 with it",
-            "near a stationary point every momentum is small",
-            "theorem 2 prints that dependence on delta_0; the paper's eps_q is |X_q - polar(M)|",
-            "what is measured here is another quantity, the loss 1 - <M, X_q>/|M|_*, at most eps_q",
-        ),
-        "|M|_F = 0.0029, kappa = 1, q = 5: singular values of 0.02 and less are left",
-        {"|M|_F at least 1": "it is meant for large momenta"},
-        "Show in the paper that momenta below norm 1 are excluded or scaled, or "
-        " a bound of eps_q that does not need delta_0.",
     ),
     copied(
         "kim2026-theta",

@@ -204,7 +204,7 @@ def stray_factor(
 ) -> Contrast:
     """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
 
-    The first L belongs there, the last does not: for L < 1 it fails.
+    The first L belongs there, the last does not: it fails for L below 64 kappa/(N (N+1)).
     """
     rng = stream(seed, "(74)")
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)
@@ -220,7 +220,6 @@ def stray_factor(
         {
             "N not rounded": largest(L, 8.0 * np.sqrt(kappa)),
             "L at least 1": largest(np.maximum(L, 1.0), N),
-            "L = 1": largest(np.ones(200), N),
         }
     )
 
@@ -231,11 +230,10 @@ ERRATA = (
     Erratum(
         name="li2019-(69)",
         as_printed="f(t^)-f(t) <= <grad f(t), t^-t> + (sigma_hat/2)|t-t^|^2 - sigma_hat eps^2",
-        corrected=">= in place of <=; harmless, what follows has it so",
+        corrected="a misprint: >= in place of <=; harmless, what follows has it so",
         examine=reversed_inequality,
         claim=NONCONVEX,
-        objection="Show a definition of restricted strong convexity that bounds f(theta_hat) - "
-        "f(theta) from above.",
+        objection="Show a copy in which (69) has >=, as the display after it needs.",
         dossier=Dossier(
             ruling="wrong",
             quotes=(
@@ -248,7 +246,7 @@ ERRATA = (
             assumed="eps_stat with the constant that (29) needs, see (15)",
             derivation=(
                 "(4) with x = theta, y = theta_hat bounds f(theta_hat) - f(theta) from below.",
-                "At theta = theta_hat (69) says 0 <= -sigma_hat eps_stat^2.",
+                "At theta = theta_hat (69) says 0 <= -sigma_hat eps_stat^2, false if eps_stat > 0.",
                 "(45) has f(z_k) + <grad f(z_k), theta_hat - z_k>, of which (4) gives an upper "
                 "bound; so the next line follows from >=.",
             ),
@@ -265,12 +263,13 @@ ERRATA = (
     Erratum(
         name="li2019-(74)",
         as_printed="64 L delta0/(N_t(N_t+1) 2^t sigma_hat) <= L delta0/2^t",
-        corrected="<= delta0/2^t, which the induction needs; the same where L = 1",
+        corrected="a misprint: <= delta0/2^t, which the induction needs and (63) has",
         printed=product(VALUE, {"L": 1, "delta0": 1}),
         right=product(VALUE, {"delta0": 1}),
         examine=stray_factor,
         claim=NONCONVEX,
-        objection="State that L = 1, or show a copy in which the right side of (74) is delta0/2^t.",
+        objection="Show a copy in which the right side of (74) is delta0/2^t, or a condition on L "
+        "by which the induction follows from the line as printed.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
@@ -281,13 +280,15 @@ ERRATA = (
             ),
             derivation=(
                 "N >= 8 sqrt(L/sigma_hat) gives 64 L/(N(N+1) sigma_hat) < 1, without an L.",
-                "With the L it fails for L < 1, and for L > 1 it does not give delta0/2^t.",
+                "With the second L it fails for L below 64 kappa/(N(N+1)), about N/(N+1), where",
+                "kappa = L/sigma_hat. Between that and 1 it holds, and the induction follows; for",
+                "L > 1 it holds and does not give delta0/2^t. A misprint: (63) has delta0/2^t.",
+                "That f has a unit in which L = 1 is no reading: L stands in the formula.",
             ),
             instance="numbers: 200 pairs of L from 1e-4 to 1e4 and L/sigma_hat from 1 to 1e4",
             readings={
                 "N not rounded": "N = 8 sqrt(L/sigma_hat) as (10) has it",
                 "L at least 1": "then the inequality holds, and the induction does not follow",
-                "L = 1": "f is measured in units of L: then the factor is 1",
             },
         ),
     ),

@@ -40,9 +40,9 @@ def largest(first: float) -> float:
 
 
 def maximum(effort: str, seed: int) -> Contrast:
-    """D.10 from u_1 = 4 c, and from u_1 up to 3.52 c and from 8.25 c on, where it holds."""
+    """D.10 from u_1 = 4 c, and from u_1 up to 3.523 c and from 8.243 c on, where it holds."""
     found = largest(4.0)
-    starts = (*np.linspace(0.0, 3.52, 36), *np.linspace(8.25, 20.0, 36))
+    starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
     kept = max(largest(float(one)) / max(float(one), 4.0) for one in starts)
     second = (1.0 - 0.5 / math.sqrt(2.0)) * 4.0 + 0.5
     numbers = {"u_2 over c": second, "largest u_k sqrt(k) over c": found}
@@ -68,7 +68,7 @@ def young(effort: str, seed: int) -> Contrast:
     # The other weight then goes with the square of a step: (1+2/alpha)(1-alpha)^2 <= 2/alpha.
     other = (1.0 + 2.0 / alphas) * (1.0 - alphas) ** 2 / (2.0 / alphas)
     most = float(max(exchanged.max(), other.max()))
-    near = float(printed[alphas >= 0.9].max())
+    near = float(printed[alphas >= 0.829].max())
     told = compared(float(printed.max()), most, at_one_half=float(printed[49]))
     return told.under({"alpha near 1": near})
 
@@ -122,7 +122,7 @@ ERRATA = (
     copied(
         "pethick2025-D.10",
         "u_k <= (1 - 1/(2 sqrt(k))) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt(k)",
-        "where u_1 <= 3.524 c or u_1 >= 8.243 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
+        "where u_1 <= 3.523 c or u_1 >= 8.243 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
         maximum,
         (
             "the induction's step holds from k = 4 on alone",
@@ -144,7 +144,7 @@ ERRATA = (
     ),
     copied(
         "pethick2025-D.2e",
-        "(1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
+        "lemma D.2, step (e): (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
         "with the weights of Young's inequality exchanged; lemma D.2 stands",
         young,
         (
@@ -152,7 +152,7 @@ ERRATA = (
             "(1 + alpha/2)(1 - alpha) <= 1 - alpha/2, (1 + 2/alpha)(1 - alpha)^2 <= 2/alpha",
         ),
         "alpha = 1/2: 2.5 on the left, 0.75 on the right",
-        {"alpha near 1": "it is meant for alpha of 0.9 or more"},
+        {"alpha near 1": "it is meant for alpha of 0.83 or more"},
         "Show in the print alpha/2 in place of 2/alpha in the first factor, or another line "
         "between.",
     ),

@@ -299,7 +299,8 @@ ERRATA = (
     ),
     Erratum(
         name="shen2019-(8)",
-        as_printed="(8), a mean of norms, gives the errors of CASVRG and CASPIDERG, as (7) does",
+        as_printed="(8), a mean of norms, is the only definition of L2 in the bounds of 4.1 and "
+        "4.2, which are means of squares",
         corrected="they need the mean of squares and L2_ms, or the L2 of every component",
         examine=hessians_in_expectation,
         claim=LAW["casvrg"],

@@ -230,7 +230,8 @@ ERRATA = (
     Erratum(
         name="shen2019-section6-eta",
         as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20 epochs",
-        corrected="that is 0.5 to 2.5 and leaves C; p/(T D), 1/20 or 1/(20 p), which is not said",
+        corrected="0.5 to 2.5: a weight for S = n/10 and n/20; for n/30 to n/50 it leaves C. "
+        "p/(T D), 1/20 or 1/(20 p), which is not said",
         examine=weight_of_section_6,
         objection="Say what T counts or what eta is in the runs of section 6; code that made a "
         "figure settles it.",
@@ -250,10 +251,10 @@ ERRATA = (
             assumed="p is the number of iterations of an epoch, n/S, as in the same paragraph.",
             derivation=(
                 "S = n/10 .. n/50 makes p = n/S = 10 .. 50, so p/T = 0.5 .. 2.5.",
-                "A weight above 1 is no convex combination: from 0 it ends outside of C.",
+                "A weight above 1, p = 30 .. 50, is no convex combination: from 0 it leaves C.",
                 "Three readings stay in C; they differ by a factor of up to 50.",
             ),
-            instance="a 30 x 30 matrix, three steps from 0: the norm is ten times the radius",
+            instance="a 30 x 30 matrix, three steps from 0: p = 50: the norm is twelve times the radius",
             readings={
                 "eta of algorithm 1": "eta is the length of a step, the weight eta/D = p/(T D)",
                 "T counts iterations": "T = 20 p, as in algorithm 1, so that the weight is 1/20",

@@ -271,14 +271,13 @@ MUTANTS = (
 ERRATA = (
     Erratum(
         name="shen2019-(10)",
-        as_printed="E V(x_t0) <= 5 eps, for every diameter D",
+        as_printed="E V(x_t0) <= 5 eps",
         corrected="E V(x_t0) <= 5 eps D; without slack the proof gives 2.5 eps D, sharp is 2 eps D",
         examine=missing_diameter,
         printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
         right=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
-        objection="Print that D = 1 throughout, or write V/D for V in (10) and remark 3.1: then "
-        "(10) is right as it stands.",
+        objection="Show where D is set to 1, or V divided by D in (10) and remark 3.1.",
         dossier=Dossier(
             ruling="unclear",
             quotes=(
