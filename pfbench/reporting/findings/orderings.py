@@ -1,10 +1,12 @@
-"""Published orders of algorithms, put to the test: reproduced, flipped, or not decided by the runs.
+"""Orders of algorithms, put to the test: reproduced, flipped, or not decided by the runs.
 
 An order is tested pair by pair, by the rank test over seeds: in the paper's own units first, then
 in each kind of calls that all of its algorithms make, and in seconds. Of a method with several
 forms the best one counts, on either side. An order flips only in the unit that its paper states
 for it, and only if every form of the second method is significantly ahead of every form of the
-first; if not every form of the second is, it depends on the form. Holm's correction is over all
+first; if not every form of the second is, it depends on the form. An order of ours, or in a unit
+that is not the paper's, is neither reproduced nor flipped: it holds, or is the other way round.
+Holm's correction is over all
 pairs of a study in one unit. Where an order has a target, calls to it are compared, and who misses
 it needs infinitely many; else the values at the calls that all runs of the pair have spent. Of
 seconds less than one decides nothing.
@@ -29,10 +31,13 @@ from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 
 FLIPS, TURNS, OPEN, REPRODUCED = "flips", "depends on the form", "not decided", "reproduced"
-REVERSED = "the other way round"
-"""What becomes of an order; it flips in its paper's unit alone, in another one it is reversed."""
+REVERSED, KEPT = "the other way round", "holds"
+"""What becomes of an order; it flips or is reproduced in its paper's unit alone."""
 
-VERDICTS = FLIPS, REVERSED, TURNS, OPEN, REPRODUCED
+UNTESTED = f"{REVERSED} for the best forms; not tested for every form"
+"""What is known where the runs of some forms are not kept."""
+
+VERDICTS = FLIPS, REVERSED, UNTESTED, TURNS, OPEN, REPRODUCED, KEPT
 """What speaks against an order is said first."""
 
 SHORTEST = 1.0
@@ -58,7 +63,8 @@ class Pair:
         The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
     every
         Where it is the other way round: the p-value, corrected, of every form of the second being
-        ahead of every form of the first, the largest of these tests; else `p`.
+        ahead of every form of the first, the largest of these tests, NaN if the runs of some form
+        are not kept; else `p`.
     behind
         Where it is the other way round: the form of the second that is least surely ahead.
     short
@@ -84,6 +90,8 @@ class Pair:
             return OPEN
         if self.side < 0:
             return REPRODUCED
+        if math.isnan(self.every):
+            return UNTESTED
         return FLIPS if self.every <= SIGNIFICANT else TURNS
 
 
@@ -129,10 +137,11 @@ class Tested:
     def verdict(self) -> str:
         """What becomes of the order: it flips where a pair does, and needs all to be reproduced.
 
-        In a unit that is not the paper's no order flips: there it is the other way round.
+        In a unit that is not the paper's no order flips or is reproduced: there it is the other
+        way round, or holds.
         """
-        worst = self._worst
-        return REVERSED if worst == FLIPS and not self.in_papers_unit else worst
+        words = {} if self.in_papers_unit else {FLIPS: REVERSED, REPRODUCED: KEPT}
+        return words.get(self._worst, self._worst)
 
     @property
     def _worst(self) -> str:
@@ -142,7 +151,7 @@ class Tested:
     def evidence(self) -> Pair:
         """The pair that decides: the surest of those that flip, else the least sure one."""
         deciding = [pair for pair in self.pairs if pair.verdict == self._worst]
-        choose = min if self._worst in (FLIPS, TURNS) else max
+        choose = min if self._worst in (FLIPS, UNTESTED, TURNS) else max
         return choose(deciding, key=lambda pair: pair.p)
 
 
@@ -194,15 +203,22 @@ def _scales(study: Study, panel: Panel, counts: Sequence[str]) -> dict[str, Scal
 
 def _pairs(study: Study, ordering: Ordering, panel: Panel, scale: Scale) -> Iterator[Pair]:
     """Yield the pairs of an order, uncorrected; none if not all algorithms make such calls."""
-    groups = {name: [panel.of(label) for label in study.forms_of(name)] for name in ordering.names}
-    spending = {
-        name: [group for group in forms if group and _spends(group, scale)]
-        for name, forms in groups.items()
-    }
-    if any(len(spending[name]) < len(forms) for name, forms in groups.items()):
+    every = {name: [panel.of(label) for label in study.forms_of(name)] for name in ordering.names}
+    kept = {name: [group for group in forms if group] for name, forms in every.items()}
+    if not all(forms and all(_spends(one, scale) for one in forms) for forms in kept.values()):
         return
     for first, second in ordering.pairs:
-        yield _decided(ordering, spending[first], spending[second], scale)
+        pair = _decided(ordering, kept[first], kept[second], scale)
+        whole = all(len(kept[name]) == len(every[name]) for name in (first, second))
+        yield pair if whole else _in_part(pair)
+
+
+def _in_part(pair: Pair) -> Pair:
+    """Return what a pair says where the runs of some forms are not kept.
+
+    That the first is before every form of the second is not known then.
+    """
+    return replace(pair, every=math.nan) if pair.side > 0 else replace(pair, side=0)
 
 
 def _spends(group: Group, scale: Scale) -> bool:
@@ -310,13 +326,19 @@ def _corrected(several: Sequence[Tested]) -> list[Tested]:
     both, so that neither is corrected for the other.
     """
     pairs = [pair for one in several for pair in one.pairs]
+    # What is not tested is 0 here, so that it is corrected for nothing.
     best, every = (
-        iter(_adjusted([0.0 if pair.short else p for pair, p in zip(pairs, of, strict=True)]))
+        iter(
+            _adjusted(
+                [0.0 if pair.short or math.isnan(p) else p for pair, p in zip(pairs, of, strict=True)]
+            )
+        )
         for of in ([pair.p for pair in pairs], [pair.every for pair in pairs])
     )
 
     def mended(pair: Pair) -> Pair:
         p, of_every = next(best), next(every)
+        of_every = pair.every if math.isnan(pair.every) else of_every
         return pair if pair.short else replace(pair, p=p, every=of_every)
 
     return [replace(one, pairs=tuple(map(mended, one.pairs))) for one in several]

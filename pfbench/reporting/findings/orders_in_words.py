@@ -7,6 +7,7 @@ from typing import Any
 
 from pfbench.reporting.findings.orderings import (
     FLIPS,
+    KEPT,
     OPEN,
     REPRODUCED,
     REVERSED,
@@ -51,10 +52,9 @@ def in_brief(several: Sequence[Tested]) -> list[str]:
         number = f"{len(against)} of {len(judged)}"
         text = f"{unit}Published orders {verb}, {number}: {listed(against)}."
     else:
-        held = sum(all(one.verdict == REPRODUCED for one in of) for of in judged)
-        text = (
-            f"{unit}No published order {none}; {held} of {len(judged)} are reproduced throughout."
-        )
+        held = sum(all(one.verdict in (REPRODUCED, KEPT) for one in of) for of in judged)
+        kept = "are reproduced" if own else "hold"
+        text = f"{unit}No published order {none}; {held} of {len(judged)} {kept} throughout."
     if turning := sum(any(one.verdict == TURNS for one in of) for of in judged):
         verb = "depends" if turning == 1 else "depend"
         text += f" {counted(turning, 'order')} {verb} on the form of a method."
@@ -105,7 +105,7 @@ def table(study: Study, several: Sequence[Tested]) -> Table | None:
     ]
     note = (
         "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
-        "5 % over the study). Of a method with several forms, the best on either side counts. An "
+        "5 % over the study), in the unit that its paper states for it; else it holds. Of a method with several forms, the best on either side counts. An "
         "order flips where every form of a later method is significantly ahead of every form of "
         "an earlier one, in the unit that the paper states for it; in another unit it is the "
         "other way round. Where not every form of the later method is ahead, the order depends on "
@@ -144,7 +144,7 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
                     "medians": [v if math.isfinite(v) else None for v in pair.values],
                     "p": pair.p,
                     "verdict": pair.verdict,
-                    "p_every_form": pair.every,
+                    "p_every_form": None if math.isnan(pair.every) else pair.every,
                     "behind": pair.behind,
                 }
                 for pair in one.pairs
@@ -167,7 +167,7 @@ def dossier(study: Study) -> list[str]:
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
-    ours = [f"Ours, as the paper is silent: {one}." for one in study.assumed]
+    ours = [f"Ours: {one}." for one in study.assumed]
     return [*units, *forms, *ours]
 
 
@@ -229,7 +229,7 @@ def _turned(several: Sequence[Tested], title: str) -> bool:
     own = [one for one in several if one.in_papers_unit]
     ours = [one for one in several if one.scale.title == title]
     return bool(own and ours) and (own[0].verdict, ours[0].verdict) in (
-        (FLIPS, REPRODUCED),
+        (FLIPS, KEPT),
         (REPRODUCED, REVERSED),
     )
 
@@ -269,7 +269,8 @@ def _becomes(several: Sequence[Tested]) -> str:
 
 
 def _becoming(verdict: str) -> str:
-    return {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced"}[verdict]
+    words = {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced", KEPT: "holds"}
+    return words[verdict]
 
 
 def _unit(one: Tested) -> str:
