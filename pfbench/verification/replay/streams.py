@@ -17,7 +17,7 @@ from pfbench.verification.replay.indices import Suspect, suspected, suspected_ch
 from pfbench.verification.replay.instances import Case, kinds_of, make_instance, with_length
 from pfbench.verification.statistics import LEVEL
 
-_STREAMS: tuple[Mapping[str, int], ...] = (
+_STREAMS: tuple[Mapping[str, float], ...] = (
     {"n": 7, "batch": 5, "iterations": 3_000},
     {"n": 5, "batch": 1, "iterations": 2_500},
     {"n": 5, "batch": 5, "iterations": 500},
@@ -85,7 +85,7 @@ def _stream(
     method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Stream]:
     """Yield a stream of some sizes, of those that the method has; none without batches there."""
-    n = sizes["n"]
+    n = int(sizes["n"])
     found = {name: value for name, value in sizes.items() if name in first}
     if "snapshot" in first:  # a subset is no larger than n
         found["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
