@@ -123,7 +123,7 @@ def test_a_run_that_failed_exits_1_and_is_shown(pfbench):
     assert "MemoryError" in outcome.json["stop_reason"]
     shown = solve(pfbench, algorithm=failing)
     assert shown.status == 1
-    assert "error: MemoryError" in shown.out
+    assert "error: not enough memory (MemoryError: " in shown.out
     several = solve(pfbench, "--repeat", 2, algorithm=failing)
     assert several.status == 1
     assert "seed 1: error" in several.err
