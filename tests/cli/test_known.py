@@ -77,7 +77,7 @@ def test_it_names_what_is_wrong_and_what_is_to_come():
     found = followed(8.0, 4.0, 2.0, 1.0, 1.0)
     words = found.in_words()
     assert words.startswith("so far, of 5 claims: nothing; to come: wang2019-table1-prox-")
-    assert words.endswith("methods-run-prox-spiderboost and 2 more")
+    assert words.endswith("methods-run-prox-spiderboost and 2 more, estimating the time left")
     found.count(row(NAMES[3], "violated"), True)
     found.count(row(NAMES[4]), True)
     assert found.in_words() == (
