@@ -330,7 +330,7 @@ def ratio(cell: Ratio) -> str:
 
 
 def calls(number: float) -> str:
-    """Return a number of calls, of a mean too: every digit before the point, three at least."""
+    """Return a number of calls, of a mean too: every digit before the point, three if not whole."""
     if math.isinf(number):
         return NEVER
     printed = as_printed(number)

@@ -90,7 +90,7 @@ def test_a_run_is_its_parameters_counts_and_measures(run):
 def test_verdicts_and_what_was_checked():
     done = pf.verify(["methods-count-svrg"], engine=ThisProcess())
     (table,) = Tables(done._repr_html_()).tables
-    assert table[1][:2] == ["methods-count-svrg", done.rows[0].verdict]
+    assert table[1][:2] == ["methods-count-svrg", done.rows[0].line]
     one, _ = Tables(done.rows[0]._repr_html_()).tables
     assert dict(one[1:])["says"] == done.rows[0].claim.statement
 
@@ -204,4 +204,6 @@ def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):
         "with progress.Steps('mine', 3, 'runs') as steps: [steps.advance() for _ in range(3)]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr.splitlines() == [f"mine: {k} of 3 runs" for k in (1, 2, 3)]
+    assert done.stderr.splitlines() == [
+        f"mine: {k} of 3 runs, estimating the time left" for k in (1, 2)
+    ]

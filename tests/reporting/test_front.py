@@ -51,6 +51,13 @@ def test_the_sentence_counts_every_pair_once():
     assert "within 2 times the first on 2, further behind on 0" in near
 
 
+def test_a_target_within_which_runs_begin_counts_against_no_rival():
+    begun = [run([3.0, 1.0], [0, 500], seed=seed, status="target") for seed in SEEDS]
+    sentence = about(group("mine", begun), asking(fast(), "best")).sentence
+    assert sentence.startswith("On 1 pair of problem and target")
+    assert sentence.endswith("best, ahead of it on 1 and behind on 0.")
+
+
 def test_who_never_projects_is_compared_with_its_like():
     mine = asking(slow(), "mine", lo=1)
     like, other = asking(slower(), "like", lo=2), asking(fast(), "other", po=1)

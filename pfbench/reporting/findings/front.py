@@ -104,11 +104,13 @@ class Front:
         if not self.rivals:
             return ""
         rival = self.rivals[0]
+        begun = {(duel.title, duel.at) for duel in self.duels if duel.begun}
         pairs = [
             (mine.needs(at), its.needs(at))
             for panel in self.compared[0].panels
             if (mine := panel.of(self.label)) and (its := panel.of(rival))
             for at in range(len(self.compared[0].targets))
+            if (panel.panel.title, at) not in begun
         ]
         ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
         return f"; the strongest rival is {rival}, ahead of it on {behind} and behind on {ahead}"
