@@ -15,7 +15,6 @@ from pfbench.checking.findings import place
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.keys import reachable
 from pfbench.verification import Subject
-from pfbench.verification.laws.at_size import _first_cause
 from pfbench.verification.own import _flat
 from pfbench.verification.repeats import _seeds_its_own
 
@@ -101,7 +100,7 @@ class Draws(Short):
 
 @pytest.mark.parametrize("kind", [Short, Mutual, Namesake, Holder])
 def test_a_fault_is_seen_where_code_names_itself(kind):
-    assert judge(CLAIMS["methods-estimate-sfw"], Subject(kind)).verdict == "violated"
+    assert judge(CLAIMS["methods-law-sfw"], Subject(kind)).verdict == "violated"
 
 
 def test_generators_are_seen_behind_code_that_names_itself():
@@ -122,14 +121,8 @@ def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
     assert list(absolute_numbers(Rounds)) == []
 
 
-def test_the_first_cause_of_an_error_that_causes_itself_is_one_of_its_causes():
-    first, second = ValueError(), KeyError()
-    first.__cause__, second.__cause__ = second, first
-    assert _first_cause(first) in (first, second)
-
-
 def test_claims_are_gathered_from_a_list_that_holds_itself():
-    claim = CLAIMS["methods-estimate-sfw"]
+    claim = CLAIMS["methods-run-sfw"]
     every = {"a": [claim]}
     every["b"] = every
     deep = [claim]

@@ -330,7 +330,10 @@ def _corrected(several: Sequence[Tested]) -> list[Tested]:
     best, every = (
         iter(
             _adjusted(
-                [0.0 if pair.short or math.isnan(p) else p for pair, p in zip(pairs, of, strict=True)]
+                [
+                    0.0 if pair.short or math.isnan(p) else p
+                    for pair, p in zip(pairs, of, strict=True)
+                ]
             )
         )
         for of in ([pair.p for pair in pairs], [pair.every for pair in pairs])
