@@ -75,7 +75,7 @@ def test_what_the_store_has_is_not_run_again(pfbench, spec, drawn):
     report(pfbench)
     assert "small: 4 runs, 0 of them made now; drawing\n" in report(pfbench).err
     spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    assert report(pfbench).err.endswith("small: 6 runs, 2 of them made now; drawing\n")
+    assert "small: 6 runs, 2 of them made now; drawing\n" in report(pfbench).err
 
 
 def test_too_few_seeds_for_the_published_orders_are_said_before_the_runs(pfbench, spec, drawn):
@@ -87,7 +87,7 @@ def test_too_few_seeds_for_the_published_orders_are_said_before_the_runs(pfbench
     assert outcome.status == 0
     assert report(pfbench, "--json").err == ""
     spec.write_text(f"{SPEC}\n{ordering}".replace("seeds = 2", "seeds = 4"))
-    assert "seeds" not in report(pfbench).err
+    assert "seeds can decide no" not in report(pfbench).err
 
 
 def test_the_store_and_the_output_are_chosen(pfbench, folder, spec, drawn, monkeypatch):
