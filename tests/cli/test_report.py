@@ -191,7 +191,8 @@ def test_what_is_stored_is_drawn_and_nothing_is_run(pfbench, folder, spec, drawn
     report(pfbench)
     spec.unlink()
     outcome = pfbench("report", "--store", ".pfbench/store")
-    assert (outcome.status, outcome.out, outcome.err) == (0, "build/report/store.html\n", "")
+    assert (outcome.status, outcome.out) == (0, "build/report/store.html\n")
+    assert outcome.err.startswith("2 algorithms on 1 problem, 2 seeds each: 4 runs, none of which")
     read = drawn[-1][0]
     assert len(read.spec.runs()) == 4
     assert pfbench("report", "--algorithm", "nfwu-svrg", "--json").json[0]["runs"] == 2
@@ -288,14 +289,14 @@ def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupte
         outcome = report(pfbench)
     assert (outcome.status, outcome.out, drawn) == (130, "", [])
     assert "interrupted" in outcome.err
-    assert report(pfbench).err == "small: 4 runs, 1 of them made now; drawing\n"
+    assert report(pfbench).err.startswith("small: 4 runs, 1 of them made now; drawing\n")
 
 
 def test_a_damaged_run_in_the_store_is_made_again(pfbench, folder, spec, drawn):
     report(pfbench)
     damaged = next((folder / ".pfbench").rglob("*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:100])
-    assert report(pfbench).err == "small: 4 runs, 1 of them made now; drawing\n"
+    assert report(pfbench).err.startswith("small: 4 runs, 1 of them made now; drawing\n")
 
 
 def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monkeypatch):
