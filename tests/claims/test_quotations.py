@@ -32,6 +32,8 @@ def quoted_in(spec):
         for one in study.orderings:
             if one.published:
                 yield from filter(None, (one.says, one.states))
+            else:
+                yield from re.findall("“([^”]+)”", one.says)
         yield from (unit.says for unit in study.units if unit.says)
 
 
@@ -87,7 +89,33 @@ def test_the_papers_unit_is_printed_in_the_section_of_the_order_or_at_its_figure
             assert printed_at(key, one.place, one.says), (one.place, one.says)
     published = [one for study in spec.studies for one in study.orderings if one.published]
     judged = [one for _, orders in judged_in(spec) for one in orders]
-    assert {one.says for one in published} == {one.says for one in judged}
+    silent = any("the text names no unit" in text for text in spec.studies[0].assumed)
+    assert {one.says for one in judged} == (set() if silent else {one.says for one in published})
+
+
+ALSO_CALLED = {"seconds": "time"}
+"""What a paper may call a unit."""
+
+
+def is_named(name, says):
+    """Whether words name a unit: each word of its name that is not short begins a word of them."""
+    words = letters(says)
+    stems = [re.sub("(es|s)$", "", word) for word in name.lower().split() if len(word) > 3]
+    return all(stem in words for stem in stems) or ALSO_CALLED.get(name, name) in words
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_the_papers_unit_is_named_by_its_quotation(name):
+    spec = read_spec(SPECS[name])
+    assert [u.name for u, _ in judged_in(spec) if not is_named(u.name, u.says)] == []
+
+
+def test_words_that_count_something_else_name_no_unit():
+    assert not is_named("iterations", "The number of epoch T is set to 20 for all cases")
+    passes = "the number of passes that are taken over the data"
+    assert is_named("passes over the data", passes)
+    assert not is_named("passes, those of full gradients among them", passes)
+    assert is_named("seconds", "versus computation time")
 
 
 def test_words_of_another_section_are_found_out():

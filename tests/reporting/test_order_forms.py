@@ -5,7 +5,7 @@ from dataclasses import replace
 from made_runs import SEEDS, descending, fast, group, results, slow, slower
 
 from pfbench.reporting.findings import orderings, orders_in_words
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, UNTESTED
 from pfbench.runs.planning.published import Ordering, Unit
 
 CALLS = Unit("component gradients", "sfo=1", says="calls are counted", place="section 2")
@@ -130,3 +130,17 @@ def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
         order=(("mine",), ("theirs",)),
     )
     assert found.study.ordered_pairs == 2
+
+
+def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
+    """What is ahead may not be so in the form of which nothing is known, and is no flip."""
+    groups = paced(mine=40, ahead=20, behind=80)
+    one = against(groups, ("ahead", "lost"))
+    assert (
+        one.verdict
+        == UNTESTED
+        == ("the other way round for the best forms; not tested for every form")
+    )
+    assert "not so for" not in orders_in_words.table(results().study, [one]).rows[0].cells[2]
+    assert orders_in_words.as_json([one])[0]["pairs"][0]["p_every_form"] is None
+    assert against(groups, ("behind", "lost")).verdict == OPEN

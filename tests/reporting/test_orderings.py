@@ -11,7 +11,7 @@ from made_runs import SEEDS, descending, failing, fast, group, idle, results, ru
 from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.page import page
 from pfbench.reporting.findings import orderings, orders_in_words
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, REVERSED
+from pfbench.reporting.findings.orderings import FLIPS, KEPT, OPEN, REPRODUCED, REVERSED
 from pfbench.reporting.report import Report
 from pfbench.runs.planning.published import OURS, Ordering, Unit
 from pfbench.runs.planning.study import Spec
@@ -33,7 +33,7 @@ def test_a_right_order_a_flipped_one_and_a_tie(target):
     right = verdicts(fast(), slow(), order=["fast", "slow"], target=target)
     flipped = verdicts(fast(), slow(), order=["slow", "fast"], target=target)
     tie = verdicts(slow(), slower(), order=["slow", "slower"], target=target)
-    assert right == {"SFO": REPRODUCED, "seconds": REPRODUCED}
+    assert right == {"SFO": KEPT, "seconds": KEPT}
     assert flipped == {"SFO": REVERSED, "seconds": REVERSED}
     assert set(tie.values()) == {OPEN}
 
@@ -43,7 +43,7 @@ def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
     assert verdicts(*everyone, order=["fast", "slow", "slower"])["SFO"] == OPEN
     assert verdicts(*everyone, order=["slow", "fast", "slower"])["SFO"] == REVERSED
     # Those of one place are not compared with each other.
-    assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == REPRODUCED
+    assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == KEPT
 
 
 def test_each_algorithm_is_compared_with_all_that_are_behind_it():
@@ -55,7 +55,7 @@ def test_each_algorithm_is_compared_with_all_that_are_behind_it():
 def test_who_misses_the_target_or_fails_is_behind():
     # Who makes no calls of a kind is not compared by it.
     assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": REVERSED}
-    assert verdicts(slow(), failing(), order=["slow", "failing"])["SFO"] == REPRODUCED
+    assert verdicts(slow(), failing(), order=["slow", "failing"])["SFO"] == KEPT
     assert verdicts(slow(), failing(), order=["failing", "slow"], target=None)["SFO"] == REVERSED
     (pair,) = put_to_the_test(failing(), slow(), order=["failing", "slow"])[0].pairs
     assert pair.values[0] == float("inf")
@@ -74,7 +74,7 @@ def test_values_are_compared_at_the_calls_that_both_have_spent():
     far = group("far", [run([16, 8, 1], [0, 10, 500], seed=k) for k in SEEDS])
     near = group("near", [run([16, 6], [0, 10], seed=k) for k in SEEDS])
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
-    assert (one.verdict, one.evidence.values) == (REPRODUCED, (6.0, 8.0))
+    assert (one.verdict, one.evidence.values) == (KEPT, (6.0, 8.0))
 
 
 def test_a_value_of_the_start_is_said_to_be_one():
@@ -126,10 +126,10 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     assert orders_in_words.in_brief(several) == [brief]
     others = [one for one in several if one.ordering.source != "wrong"]
     assert orders_in_words.in_brief(others) == [
-        "No published order is the other way round; 1 of 2 are reproduced throughout."
+        "No published order is the other way round; 1 of 2 hold throughout."
     ]
     table = orders_in_words.table(found.study, several)
-    assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [REVERSED] * 2
+    assert [row.cells[1] for row in table.rows] == [KEPT] * 2 + [OPEN] * 2 + [REVERSED] * 2
     assert [one["verdict"] for one in orders_in_words.as_json(several)] == [
         r.cells[1] for r in table.rows
     ]
@@ -155,7 +155,7 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
         return orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))[0]
 
     assert verdict(-3e-14).verdict == OPEN
-    assert verdict(1e-6).verdict == REPRODUCED
+    assert verdict(1e-6).verdict == KEPT
     assert verdict(-1e-6).verdict == REVERSED
 
 
@@ -274,7 +274,7 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     note = orders_in_words.table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"
     assert (expected in note) == (orders_in_words.too_few_seeds(study) != "") == (seeds == 3)
-    assert {one.verdict for one in several} == {OPEN if seeds == 3 else REPRODUCED}
+    assert {one.verdict for one in several} == {OPEN if seeds == 3 else KEPT}
 
 
 def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
@@ -313,7 +313,7 @@ def test_turning_an_order_round_turns_its_verdict_round(x, y):
 
     one = verdicts(made("x", x), made("y", y), order=["x", "y"])["SFO"]
     other = verdicts(made("x", x), made("y", y), order=["y", "x"])["SFO"]
-    assert other == {REPRODUCED: REVERSED, REVERSED: REPRODUCED, OPEN: OPEN}[one]
+    assert other == {KEPT: REVERSED, REVERSED: KEPT, OPEN: OPEN}[one]
 
 
 @pytest.mark.parametrize(
@@ -339,3 +339,15 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
     ]
     assert short[0].evidence.p == long[0].evidence.p
     assert "less than a second" in orders_in_words.sentences(short, results().study)[0]
+
+
+@pytest.mark.parametrize("source", ["a paper", f"{OURS}, from its words"])
+@pytest.mark.parametrize("units", [(), (CALLS,)])
+def test_only_a_papers_order_in_its_unit_is_reproduced_or_flips(source, units):
+    found = results(fast(), slow())
+    right = Ordering(source, "", (("fast",), ("slow",)), "m", 1.0, place=CALLS.place)
+    wrong = replace(right, order=(("slow",), ("fast",)))
+    study = replace(found.study, orderings=(right, wrong), units=units)
+    told = {one.verdict for one in orderings.tested(replace(found, study=study))}
+    theirs = {REPRODUCED, FLIPS} if units and source == "a paper" else set()
+    assert told == {KEPT, REVERSED} | theirs

@@ -254,7 +254,7 @@ ERRATA = (
                 "A weight above 1, p = 30 .. 50, is no convex combination: from 0 it leaves C.",
                 "Three readings stay in C; they differ by a factor of up to 50.",
             ),
-            instance="a 30 x 30 matrix, three steps from 0: p = 50: the norm is twelve times "
+            instance="a 30 x 30 matrix, three steps from 0 with p = 50: the norm is twelve times "
             "the radius",
             readings={
                 "eta of algorithm 1": "eta is the length of a step, the weight eta/D = p/(T D)",

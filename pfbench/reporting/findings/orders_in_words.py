@@ -105,13 +105,13 @@ def table(study: Study, several: Sequence[Tested]) -> Table | None:
     ]
     note = (
         "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
-        "5 % over the study), in the unit that its paper states for it; else it holds. Of a method "
-        "with several forms, the best on either side counts. An "
-        "order flips where every form of a later method is significantly ahead of every form of "
-        "an earlier one, in the unit that the paper states for it; in another unit it is the "
-        "other way round. Where not every form of the later method is ahead, the order depends on "
-        "the form. The evidence is the pair that decides, with medians over the seeds. Seconds "
-        "are those of the machine that made the runs; less than one decides nothing."
+        "5 % over the study), in the unit that its paper states for it; else it holds. Of a "
+        "method with several forms, the best on either side counts. An order flips where every "
+        "form of a later method is significantly ahead of every form of an earlier one, in the "
+        "unit that the paper states for it; in another unit it is the other way round. Where not "
+        "every form of the later method is ahead, the order depends on the form. The evidence is "
+        "the pair that decides, with medians over the seeds. Seconds are those of the machine "
+        "that made the runs; less than one decides nothing."
     )
     if any(one.verdict == OPEN for one in several):
         note = f"{note} {too_few_seeds(study)}".strip()

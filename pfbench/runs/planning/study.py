@@ -79,7 +79,7 @@ class Study:
     units
         What the paper counts, its own unit first; empty where it is one of our counts.
     assumed
-        What is ours where the paper is silent, a sentence each.
+        What is ours, a sentence each.
     tune
         The methods that are tuned before they are compared, None if there are none.
     choices
