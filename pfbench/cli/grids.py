@@ -4,7 +4,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
-from pfbench.base.relative import is_relative
 from pfbench.base.selectors import Selector
 from pfbench.cli.printing import announce
 from pfbench.cli.tables import Fact, columns, heading, show, show_facts
@@ -48,6 +47,8 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
 
 
 def _row(one: "Tuned", tune: "Tune") -> list[str]:
+    from pfbench.base.relative import is_relative
+
     others = {name: _listed(values) for name, values in one.grid.items() if name not in _OFTEN}
     texts = Selector.parse(one.selector).texts
     plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
