@@ -233,7 +233,7 @@ def _score(results: Results, group: Group, price: Price, *, last: bool) -> Score
     for missed, target in enumerate(reversed(targets)):
         found = runtimes(group.to(target).runs, target, price)
         if found.hits:
-            return (missed, as_printed(ert(found)), np.inf) if found.charged.any() else None
+            return (missed, as_printed(ert(found)), np.inf) if found.spent.any() else None
     value = middle([run.last(compared(results)) for run in group.runs]) if last else np.inf
     return (len(targets), np.inf, as_printed(value)) if np.isfinite(value) else None
 
