@@ -35,7 +35,7 @@ MUTANTS = (
         "methods-svrg-one-used",
         "Pays b components and uses one.",
         {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
-        claim_about("run", "prox-svrg"),
+        claim_about("law", "prox-svrg"),
     ),
     Mutant.edited(
         ProxSAGA,

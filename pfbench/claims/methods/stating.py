@@ -62,6 +62,7 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
                 kind="identity",
                 statement=f"the schedule for an accuracy: {schedules[name].attribution}",
                 check=partial(schedule_as_published, published=schedules[name]),
+                instances=tuple(short_instances(method)),
                 algorithm=name,
                 assumptions=("f_i smooth",),
                 schedule="that of the statement",

@@ -351,11 +351,11 @@ def _states_replacement(method: Any) -> bool:
 
 
 class _Components:
-    """The number of distinct components that a run queried, and how much it queried."""
+    """The number of distinct components that a run queried, and its counts."""
 
     def __init__(self, transcript: Transcript) -> None:
         full = any(query.kind in ("gradient", "table") for query in transcript.queries)
         drawn = [query.indices for query in transcript.queries if query.indices is not None]
         some = len(np.unique(np.concatenate(drawn))) if drawn else 0
         self.components = transcript.problem.n if full else some
-        self.spent = (len(transcript.queries),)
+        self.spent = transcript.spent

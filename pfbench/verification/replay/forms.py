@@ -64,7 +64,7 @@ _SEARCHES: tuple[Parameters, ...] = (
     {"step": "adaptive", "curvature": 12.0},
     {"step": "adaptive", "curvature": 1.5},
     {"step": "short", "smoothness": 1.5},
-    {"step": "short", "smoothness": 0.3},
+    {"step": "short", "smoothness": 12.0},
     {"step": "line-search"},
     {"step": "line-search", "curvature": 6.0},
     {"step": "backtracking"},

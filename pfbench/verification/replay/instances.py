@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -91,7 +90,7 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
         shape = (max(6, shape[0] + shape[0] % 2),)
     size = "x".join(map(str, shape))
     title = " ".join([f"{kind} {size}", *(f"{k}={v}" for k, v in others.items())])
-    return instance(partial(BUILDERS[kind], shape), **others).called(title)
+    return instance(BUILDERS[kind], shape=shape, **others).called(title)
 
 
 def recover() -> RobustMatrixRecovery:

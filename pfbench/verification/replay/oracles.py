@@ -229,8 +229,9 @@ class ReplayOracles:
             elif full is not None and pieces:
                 likely = full.query.number < pieces[0][0].query.number
             else:
-                # Heads queries each component once; of few components tails may cover them, too.
-                likely = sum(len(one.left[place]) for one, place in pieces) == self.n
+                # As many as there are components make a full gradient, more or fewer a batch.
+                left = sum(len(one.left[place]) for one, place in pieces)
+                likely = covers and left == self.n
             heads = likely == (self.decisions.decide(self.step, 2) == 0)
         else:
             heads = full is not None
