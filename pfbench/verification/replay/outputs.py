@@ -18,7 +18,7 @@ from pfbench.verification.trial import Trial
 _HORIZON = 3_000
 """Iterations up to which weights are compared."""
 
-_RUNS = ((400, 3), (400, 8), (200, 130))
+_RUNS = ((400, 3), (400, 8), (200, 130), (44, 2000))
 """Numbers of runs, and of their iterations, after which a reported output is located."""
 
 _PARTS = 4
