@@ -36,6 +36,7 @@ from pfbench.verification.summaries import room
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
+REPLAY = "pfbench.verification.replay."
 EVERYTHING = [*CLAIMS.values(), *MUTANTS.values(), *ERRATA.values()]
 QUICK = [one for one in CLAIMS.values() if one.takes[0] is not None]
 PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper.mutants)]
@@ -159,7 +160,7 @@ def test_it_reaches_other_processes_and_can_be_said_in_full(one):
     assert again.name == one.name
     said = identity(again)
     assert json.dumps(said.content) == json.dumps(identity(one).content)
-    assert any(module.startswith(ROOM) for module in said.modules)
+    assert any(module.startswith((ROOM, REPLAY)) for module in said.modules)
 
 
 @pytest.mark.parametrize("told", CLAIMS.values(), ids=name)

@@ -303,7 +303,7 @@ MUTANTS = (
     _loop(
         "ncgs-ag-forgotten",
         "Leaves theta_ag where it starts in option II.",
-        {"ag = condg(ask, g, md, beta, self.eta)": "ag = keep(ag)"},
+        {"ag = self.condg(ask, g, md, beta, self.eta)": "ag = keep(ag)"},
         OPTION2,
     ),
 )

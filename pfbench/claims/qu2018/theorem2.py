@@ -173,7 +173,10 @@ MUTANTS = (
     _loop(
         "ncgs-stochastic-two-batches",
         "Draws another batch for the second condg, so that it pays twice.",
-        {"ag = condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n            ag = condg("},
+        {
+            "ag = self.condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n"
+            "            ag = self.condg("
+        },
         MEAN,
     ),
     Mutant.answering("ncgs-stochastic-ascent", Ascent, RATE),
