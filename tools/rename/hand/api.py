@@ -1,0 +1,51 @@
+"""Public interface of pfbench: every name of ``import pfbench as pf``, by purpose.
+
+Each name is defined in the module that its import names. `pfbench` itself loads the names on first
+use, so that importing it is quick; importing this module loads all of them.
+
+Runs
+    `problem` and `algorithm` build what is run, `solve` runs it and returns a `Run`. `Budget` and
+    `Stop` end a run; `Counts` has its oracle calls.
+Verdicts
+    `verify` tests claims of the literature, `check` tests a user's own algorithm, estimator, set,
+    problem or penalty, `fit_rate` estimates an exponent.
+Writing an algorithm
+    `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
+    `inner` and `distance` work on points of every kind; `Sample` is a batch with multiplicities.
+Modules
+    `adapters` makes problems and algorithms of functions, files and other libraries, `claims` has
+    the catalogue of claims.
+Errors
+    `PfbenchError` is the base of all errors that pfbench raises on purpose.
+"""
+
+# Runs
+from pfbench.adapters.front import solve as solve
+from pfbench.algorithms import algorithm as algorithm
+from pfbench.base.counts import Budget as Budget
+from pfbench.base.counts import Counts as Counts
+from pfbench.problems import problem as problem
+from pfbench.runs.loop.run import Run as Run
+from pfbench.runs.loop.stop import Stop as Stop
+
+# Verdicts
+from pfbench.checking import check as check
+from pfbench.claims.catalogue import verify as verify
+from pfbench.verification.fitting import fit_rate as fit_rate
+
+# Writing an algorithm
+from pfbench.algorithms import Algorithm as Algorithm
+from pfbench.base.sample import Sample as Sample
+from pfbench.base.state import State as State
+from pfbench.points import combine as combine
+from pfbench.points import distance as distance
+from pfbench.points import inner as inner
+from pfbench.points import keep as keep
+from pfbench.points import tilt as tilt
+
+# Modules
+from pfbench import adapters as adapters
+from pfbench import claims as claims
+
+# Errors
+from pfbench.base.errors import PfbenchError as PfbenchError
