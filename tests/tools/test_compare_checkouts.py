@@ -1,9 +1,8 @@
 """The script that compares two checkouts sees what differs, and covers every algorithm."""
 
-from tools import compare_checkouts as tool
-
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.selectors import Selector
+from tools import compare_checkouts as tool
 
 
 def test_every_algorithm_is_compared():

@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from scipy import stats
-from tools import levels
 
 from pfbench.verification import statistics as st
 from pfbench.verification.statistics import decisions, means, medians
+from tools import levels
 
 CERTAIN = {"decide_exact", "decide_inequality", "equal"}
 """Rules into which no chance enters."""
