@@ -311,7 +311,7 @@ def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, confor
         ("algorithm", "my-gone"): found["algorithm", "my-gone"],
         ("algorithm", "my-broken"): (
             "broken: the module of broken_for_tests:Steps fails with ZeroDivisionError: division "
-            "by zero."
+            "by zero (broken_for_tests.py:1: 1 / 0)."
         ),
         ("algorithm", "my-set"): ("broken: plugged_for_tests:Diamond is no algorithm, but a set."),
     }
