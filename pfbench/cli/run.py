@@ -165,7 +165,8 @@ def _run(
     if as_json or not quiet:
         runs = [described[plan] for plan in plans] if as_json else []
         report = collect(planned, outcomes)
-        statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
+        counts = sorted(board.statuses.items(), key=lambda item: (-item[1], item[0]))
+        statuses = ", ".join(f"{n:,} {status}" for status, n in counts)
         facts = [
             Fact("name", planned.name, "sweep"),
             Fact("store", str(folder), "store"),
