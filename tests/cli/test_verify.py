@@ -286,7 +286,7 @@ def test_repeated_verifications_are_counted(pfbench):
     assert outcome.status == 0
     text = Path("verdicts.md").read_text()
     assert "3 verifications with seeds 7 to 9. 0 of 6 verdicts are *violated*" in text
-    assert f"| {COUNT} |  | 3 |  |  |  |" in text
+    assert f"| {COUNT} |  |  | 3 |  |  |  |  |" in text
 
 
 def test_a_table_of_verdicts(pfbench):
