@@ -51,7 +51,7 @@ def settle(number: int = 1) -> None:
     It leads a group of its own, so that what it starts ends with it. It computes with one thread,
     so that N workers use N cores; in compiled loops with `number`.
     """
-    if hasattr(os, "setsid"):
+    if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -6,6 +6,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
 from pfbench.verification.replay.instances import cases
+from pfbench.verification.replay.streams import streams
 from pfbench.verification.replay.transcript import record
 from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import Trial
@@ -19,7 +20,9 @@ def changes_nothing(claim: Claim, faulty: Subject) -> bool:
     right, wrong = Trial(claim), Trial(claim, faulty)
     method = ALGORITHMS[claim.method]
     try:
-        for case in cases(method, "full"):
+        # What changes large indices alone shows where draws are tested, among many components.
+        many = (stream.case for stream in streams(method, 0))
+        for case in (*cases(method, "full"), *many):
             T = case.parameters.get("iterations", 0)
             if T < _LONG and not (case.is_extreme and T > _LONG // 2):
                 continue
