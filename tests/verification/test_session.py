@@ -174,9 +174,9 @@ def test_a_check_has_twenty_times_its_usual_time():
     ("names", "arguments", "words"),
     [
         (["shen2019-count-svgr"], {}, "did you mean 'shen2019-count-svrg'"),
-        ([], {"effort": "quik"}, "effort"),
+        (None, {"effort": "quik"}, "effort"),
         ([], {"jobs": 0}, "jobs"),
-        ([], {"seed": -1}, "seed"),
+        (None, {"seed": -1}, "seed"),
     ],
 )
 def test_bad_arguments_are_refused_before_any_work(names, arguments, words):

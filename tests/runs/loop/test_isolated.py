@@ -151,7 +151,9 @@ class Lasting:
 
 
 class Handed:
-    """One method in that process."""
+    """One method in that process, whose group lasts."""
+
+    pid = None
 
     def __init__(self, child):
         self.is_alive = child.is_alive
