@@ -66,6 +66,7 @@ class ActiveSetMethod(Algorithm):
         """Return the algorithm; a smoothness that is not given is L_f."""
         if "smoothness" not in given:
             given["smoothness"] = constants.need("L_f", f"{cls.name} without smoothness")
+        cls.check_bound(given, "smoothness", constants.L_f)
         return super().explicit(constants, **given)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:

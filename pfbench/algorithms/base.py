@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.promise import Promise
+from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.parameters import Parameter, check_values, declared, one_of, parameter
@@ -191,6 +192,12 @@ class Algorithm(ABC):
             constants.smoothness(purpose) if name == "L" else constants.need(name, purpose)
             for name in names
         ]
+
+    @classmethod
+    def check_bound(cls, given: Mapping[str, Any], name: str, derived: float) -> None:
+        """Refuse 0 as an upper bound that is given, unless the problem's constants derive 0."""
+        if given.get(name) is not None and derived != 0.0:
+            real(name, given[name], above=0.0)
 
     @classmethod
     def filled(cls, given: Mapping[str, Any], **schedule: Any) -> Self:

@@ -21,7 +21,7 @@ Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askar
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar, Self
@@ -147,10 +147,11 @@ class FrankWolfe(Algorithm):
         Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1});
         the short step lowers f by at least as much as g/C with C = L D^2.
         """
+        cls._check_zero(constants, given)
         (h0,) = cls.needs(constants, "delta")
         backtracking = given.get("step") == "backtracking"
         if given.get("step") not in _OF_L and given.get("curvature") is not None:
-            curvature = real("curvature", given["curvature"], above=0.0)
+            curvature = real("curvature", given["curvature"])
         else:
             L, D = cls.needs(constants, "L_f", "D")
             if backtracking:
@@ -165,6 +166,7 @@ class FrankWolfe(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
         """Return the algorithm; a curvature that is not given is L_f D^2."""
+        cls._check_zero(constants, given)
         if given.get("step") == "adaptive" and given.get("curvature") is None:
             constants.need("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
@@ -174,6 +176,12 @@ class FrankWolfe(Algorithm):
         if math.isfinite(curvature) and given.get("step") not in _OF_L:
             given = {"curvature": curvature} | given
         return super().explicit(constants, **given)
+
+    @classmethod
+    def _check_zero(cls, constants: Constants, given: Mapping[str, Any]) -> None:
+        """Refuse a given curvature or smoothness of 0 unless f is known to be linear."""
+        cls.check_bound(given, "curvature", constants.L_f * constants.D**2)
+        cls.check_bound(given, "smoothness", constants.L_f)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""

@@ -105,6 +105,11 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {brief(error)}"
 
 
+def with_notes(error: BaseException) -> str:
+    """Return the type and the text of an error, and the notes added to it."""
+    return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+
+
 class BudgetExhausted(BaseException):
     """Raised by the oracles before a call that would exceed the budget.
 

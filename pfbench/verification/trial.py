@@ -12,14 +12,15 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, with_notes
 from pfbench.base.names import named
 from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
-from pfbench.oracles import Ledger, Oracles, offering
+from pfbench.oracles import Ledger, Oracles
 from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.steps import required_oracles
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE
 from pfbench.verification.claim import Claim
@@ -357,13 +358,11 @@ def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
 
 
 def _bundle(algorithm: Algorithm) -> type[Oracles]:
-    """Return the bundle that answers what a method requires; all, of one that does not say."""
+    """Return the bundle that answers what a method requires."""
     try:
-        asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
+        return required_oracles(algorithm)
     except Exception as error:  # it may compute them of its parameters
-        words = f"it raised {type(error).__name__}: {error}, where it says what it asks"
-        raise Raised(words) from error
-    return Oracles if asks is None else offering(frozenset(asks))
+        raise Raised(f"it raised {with_notes(error)}") from error
 
 
 def _states(algorithm: Algorithm, ask: Asked, x: Point, rng: Any) -> Iterator[State]:

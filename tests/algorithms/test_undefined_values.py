@@ -71,6 +71,7 @@ def test_a_line_search_takes_the_best_of_the_values_that_are_defined(undefined, 
 
 
 def test_a_search_without_a_value_at_its_start_ends():
+    """Where no trial point has a value it stays, and the objective of its output is undefined."""
     problem = from_functions(entropy, entropy_slope, Simplex(4), start=np.full(4, 0.25))
     for step in STEPS:
         run = pf.solve(
@@ -79,4 +80,7 @@ def test_a_search_without_a_value_at_its_start_ends():
             start=np.array([1.0, 0.0, 0.0, 0.0]),
             budget={"fv": 5000},
         )
-        assert run.status == "finished"
+        assert run.iterations == 5
+        undefined = run.final["objective"] is None
+        assert run.status == ("diverged" if undefined else "finished")
+        assert undefined == (step != "backtracking")  # whose probe leaves the edge without a value

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import BudgetExhausted, PfbenchError
+from pfbench.base.errors import BudgetExhausted, PfbenchError, with_notes
 from pfbench.base.protocols import Problem
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
@@ -245,7 +245,7 @@ def _record(
         raise Broken(f"{where}: {error} ({trial.place})") from error
     if isinstance(error, EndlessError):
         raise Raised(f"{where}: {error} ({trial.place})") from error
-    words = f"{where}: it raised {type(error).__name__}: {error} ({trial.place})"
+    words = f"{where}: it raised {with_notes(error)} ({trial.place})"
     if case.is_factored:
         found.skipped.append(f"factored points ({type(error).__name__})")
         return None

@@ -10,6 +10,7 @@ import numpy as np
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.arrays import Floats
+from pfbench.base.errors import with_notes
 from pfbench.base.state import State
 from pfbench.points import keep
 from pfbench.verification.replay.draws import DrawLog, NeedsValuesError
@@ -169,14 +170,14 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
             if not transcript.is_complete:
                 return step
             if transcript.error is not None:
-                raise MismatchError(step, f"it raised {_words(transcript.error)}")
+                raise MismatchError(step, f"it raised {with_notes(transcript.error)}")
             raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
         _compare_states(replay, step, state)
         _check_surplus(replay, step)
         step += 1
         replay.begin(step, transcript.states[step - 1].x)
     if transcript.error is not None:
-        raise MismatchError(step, f"it raised {_words(transcript.error)}")
+        raise MismatchError(step, f"it raised {with_notes(transcript.error)}")
     if len(transcript.states) > step:
         more = len(transcript.states)
         raise MismatchError(step, f"it yields {more} states, the reference {step}")
@@ -232,7 +233,3 @@ def _difference(observed: Floats, expected: Floats) -> str:
         for place in places
     )
     return f"off by {worst:.3g}: {shown}"
-
-
-def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
