@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import compress
 from time import process_time
 
 from pfbench.base.verdicts import Verdict
+from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.stating.setting import FACTOR, Setting
+from pfbench.verification.stating.setting import FACTOR, Setting, lengthened
 from pfbench.verification.statistics import Decision, across, doubtful
 from pfbench.verification.subject import Broken, Subject
 from pfbench.verification.trial import Trial
@@ -34,6 +36,9 @@ def along_horizons(
 ) -> Evidence:
     """Return the evidence of a check at the stated horizon, and at longer ones while it holds.
 
+    Instances that are made for the horizon go on where the others take too long. The seconds that
+    are left are for runs on the instances of shorter horizons, the longest runs first.
+
     The horizons follow from the work that was counted, not from the clock, so that they are the
     same on every machine; only a problem that is far slower than that ends them by the clock, and
     the reason says so. A horizon that is undecided, with nothing against the claim, ends them, and
@@ -44,34 +49,106 @@ def along_horizons(
     if None in stated or not stated or not Verdict(evidence.decision.verdict).is_kept:
         return evidence
     first, seconds = max(T for one in stated if one for T in one[1:]), _seconds(trial)
-    parts, horizons, runs = {"": evidence.decision}, [first], evidence.repetitions
-    work, spent, factor, late = trial.seen.work, 0.0, FACTOR, ""
-    while factor <= LARGEST[trial.effort] and spent + FACTOR * work <= seconds:
-        before, started = copy(trial.seen), process_time()
+    tried = _Tried(trial, check, seconds, {"": evidence.decision}, evidence.repetitions)
+    groups, factor, late = _by_growth(trial.claim), FACTOR, ""
+    work, reached = [trial.seen.work] * len(groups), [1] * len(groups)
+    going = [*range(len(groups))]
+    while going and factor <= LARGEST[trial.effort]:
+        started = process_time()
         if FACTOR * (started - begun) > max(_LEAST, _PATIENCE * seconds):
             late = f" T = {first * factor} {LEFT_OUT}."
             break
-        begun, name = started, f"T = {first * factor}"
+        begun = started
+        for k in [*going]:
+            longer = replace(trial, stretch=factor, claim=groups[k])
+            name = f"T = {first * factor}{_named(groups[k]) if len(groups) > 1 else ''}"
+            if tried.decides(name, longer, FACTOR * work[k]):
+                work[k], reached[k] = tried.last, factor
+            else:
+                going.remove(k)
+        factor *= FACTOR
+    factors = [1, *_powers(max(reached))]
+    for longer in [] if late else reversed(_powers(reached[0])):
+        for shorter in [f for f in factors if f < longer]:
+            claim = _on_shorter(groups[0], longer, shorter)
+            name = f"T = {first * longer} on instances for T = {first * shorter}"
+            cost = work[0] * longer / reached[0]
+            tried.decides(name, replace(trial, stretch=longer, claim=claim), cost)
+    trial.seen.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
+    decision = across(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    if min(reached) < max(reached):
+        late += f" T <= {first * min(reached)}{_named(groups[reached.index(min(reached))])}."
+    reason = f"{decision.reason}{late}"
+    return replace(evidence, decision=replace(decision, reason=reason), repetitions=tried.runs)
+
+
+@dataclass
+class _Tried:
+    """The decisions at longer horizons, the runs they took, and the seconds by the work counted."""
+
+    trial: Trial
+    check: Callable[[Trial], Evidence]
+    seconds: float
+    parts: dict[str, Decision]
+    runs: int
+    spent: float = 0.0
+    last: float = 0.0
+
+    def decides(self, name: str, trial: Trial, cost: float) -> bool:
+        """Test a claim at a longer horizon and return whether that is among what was tested.
+
+        It is not where it costs more seconds than are left, where another horizon has violated the
+        claim, where it is undecided, where the method or the author's functions have no such
+        horizon, and where there is no instance.
+        """
+        kept = all(Verdict(one.verdict).is_kept for one in self.parts.values())
+        if not kept or self.spent + cost > self.seconds or not trial.claim.instances:
+            return False
+        before = copy(trial.seen)
         try:
-            found = check(replace(trial, stretch=factor))
+            found = self.check(trial)
         except Broken as error:
             raise type(error)(f"with {name} {error}") from error
-        except Exception:  # the author's functions, or the method, have no such horizon
+        except Exception:
             trial.seen.reset(before)
-            break
+            return False
+        self.last = trial.seen.work - before.work
+        self.spent += self.last
         if _is_undecided(found.decision):
             trial.seen.reset(before)
-            break
-        parts[name], runs = found.decision, runs + found.repetitions
-        horizons.append(first * factor)
-        if not Verdict(found.decision.verdict).is_kept:
-            break
-        work = trial.seen.work - before.work
-        spent, factor = spent + work, factor * FACTOR
-    trial.seen.horizons = tuple(horizons) if len(horizons) > 1 else ()
-    decision = across(parts) if len(parts) > 1 else evidence.decision
-    reason = f"{decision.reason}{late}"
-    return replace(evidence, decision=replace(decision, reason=reason), repetitions=runs)
+            return False
+        self.parts[name], self.runs = found.decision, self.runs + found.repetitions
+        return True
+
+
+def _powers(most: int) -> list[int]:
+    """Return the multiples of a horizon beyond it up to one of them."""
+    return [FACTOR**k for k in range(1, most.bit_length()) if FACTOR**k <= most]
+
+
+def _by_growth(claim: Claim) -> list[Claim]:
+    """Return the claim on the instances that are made for a horizon, and on the others."""
+    grows = [lengthened(one, FACTOR**2) is not one for one in claim.instances]
+    if len(set(grows)) == 1:
+        return [claim]
+    return [
+        replace(claim, instances=tuple(compress(claim.instances, chosen)))
+        for chosen in (grows, [not one for one in grows])
+    ]
+
+
+def _named(claim: Claim) -> str:
+    return f" on {', '.join(one.name for one in claim.instances)}"
+
+
+def _on_shorter(claim: Claim, longer: int, shorter: int) -> Claim:
+    """Return a claim on the instances for a shorter horizon that no longer run has."""
+    found = []
+    for one in claim.instances:
+        stated, here, there = (lengthened(one, k).parameters for k in (1, shorter, longer))
+        if here != there and (shorter == 1 or here != stated):
+            found.append(replace(one, parameters=here))
+    return replace(claim, instances=tuple(found))
 
 
 def _seconds(trial: Trial) -> float:

@@ -34,6 +34,9 @@ Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 FACTOR = 4
 """Factor between two horizons that are tried."""
 
+_ROOM = 2.0
+"""Factor between a longer horizon and the one for whose accuracy its instances are made."""
+
 _HORIZONS = ("T", "iterations")
 """Names of an argument that is the number of steps."""
 
@@ -223,16 +226,14 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     if not trial.claim.instances:
         raise Untestable("the claim names no instance")
     for title, one in zip(titles(trial.claim), trial.claim.instances, strict=True):
-        yield title, _lengthened(one, trial.stretch)
+        yield title, one if trial.stretch == 1 else lengthened(one, trial.stretch)
 
 
-def _lengthened(one: Instance, stretch: int) -> Instance:
+def lengthened(one: Instance, stretch: int) -> Instance:
     """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
 
-    The accuracy is that of the horizon before, which a right method has reached by then.
+    A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
     """
-    if stretch == 1:
-        return one
     known = inspect.signature(one.build).parameters
     changed: dict[str, Any] = {}
     for name in one.takes:
@@ -240,7 +241,7 @@ def _lengthened(one: Instance, stretch: int) -> Instance:
         if name in _HORIZONS and type(default) is int:
             changed[name] = stretch * default
         elif name == "epsilon" and is_real(default):
-            changed[name] = default / math.sqrt(stretch / FACTOR)
+            changed[name] = default / math.sqrt(max(stretch / _ROOM, 1.0))
     return replace(one, parameters={**one.parameters, **changed}) if changed else one
 
 

@@ -9,6 +9,7 @@ import pfbench as pf
 from pfbench.base.verdicts import Verdict
 from pfbench.claims import Claim, bound, counts
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.instances import instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import judge
@@ -59,11 +60,22 @@ def mean(**given):
     return claim(bound(most, "gradient_mapping_sq", parameters=partial(steps, **given)))
 
 
-def test_a_method_that_turns_round_late_is_violated():
-    found = judge(mean(turn=224))
+@pytest.mark.parametrize("turn", [224, 600])
+def test_a_method_that_turns_round_late_is_violated(turn):
+    """The slope of T = 3 200 leads down for 800 steps."""
+    found = judge(mean(turn=turn))
     assert found.verdict == "violated"
     assert found.reason.startswith("T = 3200: The inequality breaks")
-    assert found.line == "violated · 4 times the bound · T <= 3 200, n <= 2, d <= 1"
+    assert found.line == "violated · 2 times the bound · T <= 3 200, n <= 2, d <= 1"
+
+
+def test_instances_for_the_horizon_go_on_where_others_take_too_long():
+    large = "quadratic[source=synthetic,set=none,rows=2000,columns=20]"
+    check = bound(most, "gradient_mapping_sq", parameters=partial(steps, turn=600))
+    found = judge(claim(check, instances=(slope, large)))
+    assert found.verdict == "violated"
+    assert found.reason.startswith("T = 3200 on slope: ")
+    assert found.reason.endswith(" T <= 800 on quadratic.")
 
 
 def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked():
@@ -129,13 +141,19 @@ def test_counts_grow_too():
 # --- by a check that is made up -------------------------------------------------------------------
 
 
-def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick"):
-    """Return the evidence, and the multiples of the horizon that were tried."""
+def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsilons=(), fixed=None):
+    """Return the evidence, and the multiples of the horizon that were tried.
+
+    The accuracies of the instances are added to `epsilons`; by default they are no horizon's.
+    """
     said, tried = iter(verdicts), []
-    trial = Trial(mean(), effort=effort)
+    epsilons = [] if epsilons == () else epsilons
+    fixed = {"epsilon": 0.1} if fixed is None else fixed
+    trial = Trial(replace(mean(), instances=(instance(slope, **fixed),)), effort=effort)
 
     def check(longer):
         tried.append(longer.stretch)
+        epsilons.append(longer.claim.instances[0].parameters.get("epsilon"))
         verdict = next(said)
         if isinstance(verdict, Exception):
             raise verdict
@@ -192,6 +210,30 @@ def test_how_far_follows_from_the_work_that_is_counted(work, effort, most):
     """A claim of no file has 1 s in a quick verification, and 60 s in a full one."""
     _, tried, _ = along(["holds"] * 9, work=work, effort=effort)
     assert tried[-1] == most
+
+
+@pytest.mark.parametrize(
+    ("work", "tried"),
+    [
+        (1e-3, [1, 4, 16, 64, 64, 64, 64, 16, 16, 4]),
+        (5e-3, [1, 4, 16, 64, 64, 16, 16, 4]),
+        (0.01, [1, 4, 16, 64, 4]),
+    ],
+)
+def test_longer_runs_are_made_on_the_instances_of_shorter_ones_as_the_work_allows(work, tried):
+    epsilons = []
+    _, multiples, seen = along(["holds"] * 10, work=work, epsilons=epsilons, fixed={})
+    assert multiples == tried
+    assert epsilons[:4] == [None] * 4
+    assert epsilons[4] == 0.1
+    assert seen.horizons == (50, 200, 800, 3200)
+
+
+def test_a_violation_on_a_shorter_instance_ends_it():
+    found, tried, seen = along(["holds"] * 4 + ["violated"] * 9, work=1e-3, fixed={})
+    assert (found.decision.verdict, tried) == ("violated", [1, 4, 16, 64, 64])
+    assert found.decision.reason.startswith("T = 3200 on instances for T = 50: ")
+    assert seen.horizons == (50, 200, 800, 3200)
 
 
 def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
