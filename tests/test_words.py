@@ -63,3 +63,12 @@ def test_heads_of_tables_say_what_they_mean():
     for head in ("place", "told apart", "ratio", "at an end", "cost", "SFO", "LO"):
         assert meaning(head), head
     assert meaning("algorithm") == ""
+
+
+def test_an_order_flips_or_is_reproduced_in_the_unit_of_its_paper_alone():
+    """No paper whose orders are on this page counts oracle calls."""
+    table = (ROOT / "reports/errata.md").read_text(encoding="utf-8").split("## Orders")[1]
+    results = [line.split(" | ")[-1] for line in table.splitlines() if line.startswith("| ")]
+    in_calls = re.compile(r"\b(?:flips|reproduced)(?: (?!by|holds|and)\w+){0,4} by (?:SFO|LO|PO)\b")
+    assert [found[0] for found in map(in_calls.search, results) if found] == []
+    assert any("holds by SFO" in result for result in results)
