@@ -59,14 +59,40 @@ def test_figures_of_diverged_runs_are_drawn(values, alone):
     assert len(as_json(spec, [(found, drawn)], labels)) < 2e5
 
 
-@pytest.mark.parametrize("values", list(WILD.values())[:-1], ids=list(WILD)[:-1])
-def test_a_diverged_run_extends_the_axis_by_three_decades_at_most(values):
+TO_THE_BUDGET = {
+    "to 1e195": (1.0, 1e60, 1e130, 1e195),
+    "in one row": (1.0, 1e195),
+    "to -1e195": (1.0, -1e60, -1e130, -1e195),
+}
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        *((values, "diverged") for values in list(WILD.values())[:-1]),
+        *(
+            (values, status)
+            for values in TO_THE_BUDGET.values()
+            for status in ("budget", "timeout")
+        ),
+    ],
+)
+def test_a_diverging_run_extends_the_axis_by_three_decades_at_most(values, status):
     (alone,) = figure(study(steady())).scales.values()
-    (scale,) = figure(study(steady(), wild(values))).scales.values()
+    (scale,) = figure(study(steady(), wild(values, status))).scales.values()
     if scale.log:
         assert scale.high <= alone.high * 10 ** (1.2 * BEYOND[0])
     else:
         assert scale.high - scale.low <= 2.2 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize("values", [(1e-17, 1.0, 0.9, 1.1), (1e-17, 0.3), (2.0, 500.0, 900.0)])
+def test_an_error_that_grows_to_its_usual_size_is_shown(values):
+    """As where the first estimate is the gradient."""
+    (scale,) = figure(study(steady((1e-16, 0.5, 0.4)), wild(values, "finished"))).scales.values()
+    assert scale.high >= max(values)
+    (scale,) = figure(study(wild((1.0, 1e195), "budget"))).scales.values()
+    assert scale.high >= 1e195  # which no other line accompanies
 
 
 @pytest.mark.filterwarnings("error")

@@ -16,7 +16,10 @@ WIDE = 30.0
 """The x-axis is logarithmic where a line ends more than so many times as far as another."""
 
 BEYOND = 3.0, 0.5
-"""Diverged runs extend a y-axis by at most so many decades, or by that part of a linear axis."""
+"""Diverging runs extend a y-axis by at most so many decades, or by that part of a linear axis."""
+
+GROWTH = 1e3
+"""A line diverges that ends at this multiple of its start, and of its value halfway."""
 
 _LEAST, _DECADES = 1e-300, 307.0
 """The least positive number that an axis resolves, and the largest exponent of its ends."""
@@ -42,10 +45,24 @@ class Line:
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
 
     @property
+    def diverged(self) -> bool:
+        """Whether a run diverged."""
+        return any(end.status == "diverged" for end in self.endings)
+
+    @property
+    def diverges(self) -> bool:
+        """Whether a run diverged, or would have with more calls: the line still grows at its end.
+
+        An error that is rounding at the start and grows to its usual size does not.
+        """
+        sizes = np.abs(self.band.median)
+        grows = len(sizes) > 1 and sizes[-1] > GROWTH * max(sizes[0], sizes[(len(sizes) - 1) // 2])
+        return self.diverged or bool(grows)
+
+    @property
     def bounded(self) -> Array:
-        """The values that an axis must show: all of them, or the first if a run diverged."""
-        diverged = any(end.status == "diverged" for end in self.endings)
-        return self.band.median[:1] if diverged else self.values
+        """The values that an axis must show: all of them, or the first if the line diverges."""
+        return self.band.median[:1] if self.diverges else self.values
 
 
 @dataclass(frozen=True)
@@ -141,9 +158,11 @@ def _wide(lines: Sequence[Line]) -> bool:
 
 
 def _scale(lines: Sequence[Line]) -> Scale:
-    """Return the y-axis of lines; those of diverged runs may leave it."""
+    """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
     values = np.concatenate([np.empty(0), *(line.values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.bounded for line in lines)])
+    if all(line.diverges and not line.diverged for line in lines):
+        bounded = values
     decades, part = BEYOND
     log = bool((values > 0).any()) and not (values < 0).any()
     if log:
