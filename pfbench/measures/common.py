@@ -45,7 +45,7 @@ def fw_gap(problem: Problem, state: State) -> Bracket | None:
     ------
     InputError
         If the gap is below 0 by more than rounding, which no right `lo` gives at a point of the
-        set.
+        set. A run that does not record the gap computes it at its output only.
     """
     if "set" in problem.lacks:
         return None

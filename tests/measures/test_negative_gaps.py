@@ -80,6 +80,22 @@ def test_it_is_seen_at_the_output_where_it_is_not_recorded():
     assert WORDS in run.stop_reason
 
 
+class Between(L1Ball):
+    """Is wrong at the first iterate alone, (1, 0)."""
+
+    def minimum(self, g):
+        value, _ = super().minimum(g)
+        return (1.0, 1.0) if g[0] > 0.6 else (value, value)
+
+
+@pytest.mark.parametrize(("measures", "status"), [("objective", "finished"), ("fw_gap", "error")])
+def test_it_is_seen_on_the_way_only_where_it_is_recorded(measures, status):
+    problem = Distance(Between(2), [0.0, 0.0])
+    run = pf.solve(problem, "frank-wolfe[step=open-loop,iterations=3]", measures=measures)
+    assert run.status == status, run.stop_reason
+    assert (WORDS in run.stop_reason) == (status == "error")
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_a_problem_with_it_is_refused_where_it_enters(case):
     problem = WRONG[case]
