@@ -20,7 +20,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.state import Point
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, places
-from pfbench.checking.lines import Line, OnSpace, Space, moved, norm, size
+from pfbench.checking.lines import Line, OnSpace, Space, moved, norm, size, value_at
 from pfbench.points import distance, keep
 
 _SLACK = 1e-6
@@ -204,7 +204,7 @@ class Search(OnSpace):
             line = Line(x, y)
             far = line.length
             if far > 0.0:
-                at_x, at_y = problem.value(keep(x)), problem.value(keep(y))
+                at_x, at_y = value_at(problem, keep(x)), value_at(problem, keep(y))
                 fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
                 yield Found(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
@@ -273,7 +273,7 @@ class Search(OnSpace):
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
-            return float(problem.value(keep(x))) + (0.0 if h is None else float(h.value(x)))
+            return value_at(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
 
         first = objective(problem.start())
         for x in self._descent():
@@ -299,7 +299,7 @@ class Search(OnSpace):
         """Return the best of a few steps towards the vertex against the gradient."""
         v, x = self.space.vertex(g), keep(x)
         steps = (moved(x, v, 0.5**k) for k in range(12))
-        return min(itertools.chain([x], steps), key=self.problem.value)
+        return min(itertools.chain([x], steps), key=partial(value_at, self.problem))
 
     # --- what the searches share ------------------------------------------------------------------
 
@@ -365,7 +365,7 @@ def convex(problem: Any, space: Space, patience: float) -> str:
     if "convex" not in problem.properties:
         raise Skipped("it is not said to be convex")
     found = _largest(Search(problem, space, patience).lower())
-    allowed = 1e-9 * max(1.0, abs(problem.value(problem.start())))
+    allowed = 1e-9 * max(1.0, abs(value_at(problem, problem.start())))
     if found.value > allowed:
         raise Wrong(
             "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",

@@ -12,7 +12,16 @@ from pfbench.base.protocols import Gradient
 from pfbench.base.state import Point, State
 from pfbench.checking.components import same
 from pfbench.checking.findings import Patience, Skipped, Wrong, check_has, in_brief, place, places
-from pfbench.checking.lines import Line, OnSpace, along, complex_step, dense, derivative, norm
+from pfbench.checking.lines import (
+    Line,
+    OnSpace,
+    along,
+    complex_step,
+    dense,
+    derivative,
+    norm,
+    value_at,
+)
 from pfbench.checking.trails import entries
 from pfbench.points import form_of, inner, keep
 
@@ -55,7 +64,7 @@ class Function(OnSpace):
         problem, space = self.problem, self.space
         x, y = space.member(), space.member()
         before = entries(x).copy()
-        value, g = problem.value(x), problem.gradient(x)
+        value, g = value_at(problem, x), problem.gradient(x)
         if not np.array_equal(before, entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise Wrong(
@@ -68,7 +77,7 @@ class Function(OnSpace):
         if not form.is_gradient(g):
             where = places(problem, "gradient")
             raise Wrong(f"gradient(x) to be {form.gradients}", form.said(g), {"x": x}, where)
-        if not math.isfinite(float(value)):
+        if not math.isfinite(value):
             raise Wrong("a finite value", f"{value}", {"x": x}, places(problem, "value"))
         kept = np.array(g)
         other = problem.gradient(y)
@@ -79,7 +88,7 @@ class Function(OnSpace):
                 {"x": x},
                 places(problem, "gradient"),
             )
-        again, repeated = problem.value(x), problem.gradient(x)
+        again, repeated = value_at(problem, x), problem.gradient(x)
         if again != value or not np.array_equal(repeated, kept):
             verb = "value" if again != value else "gradient"
             raise Wrong(
@@ -107,7 +116,7 @@ class Function(OnSpace):
         for k in Patience(self.patience).rounds(16):
             x = self.space.start() if k == 0 else self.space.member()
             line = self.space.line(x)
-            if math.isnan(value := float(self.problem.value(keep(x)))):
+            if math.isnan(value := value_at(self.problem, keep(x))):
                 raise Wrong("a finite value", "nan", {"x": x}, places(self.problem, "value"))
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
@@ -126,7 +135,7 @@ class Function(OnSpace):
 
     def _slopes(self, line: Line) -> tuple[float, float, float, str]:
         """Return what the gradient says, the derivative, its error, and how it was taken."""
-        value, g = self.problem.value, self.problem.gradient(keep(line.x))
+        value, g = partial(value_at, self.problem), self.problem.gradient(keep(line.x))
         slope = line.slope(g)
         found, error = derivative(lambda t: value(line.at(t)))
         if not math.isfinite(float(found)):
@@ -134,7 +143,7 @@ class Function(OnSpace):
             slope = line.slope(g)
             found, error = derivative(lambda t: value(line.at(t)))
         expected = float(found)
-        exact = complex_step(value, line)
+        exact = complex_step(self.problem.value, line)
         if exact is not None and abs(exact - expected) <= 20.0 * error + 1e-6 * abs(expected):
             return slope, exact, 1e-6 * error, "complex steps"
         return slope, expected, error, "differences"
@@ -161,7 +170,8 @@ class Function(OnSpace):
 
     def _worst_entry(self, x: Floats) -> str:
         """Return which entry of the gradient is off most, in words."""
-        value, g, d = self.problem.value, np.ravel(self.problem.gradient(x)), x.size
+        value, g = partial(value_at, self.problem), np.ravel(self.problem.gradient(x))
+        d = x.size
         off, patience = np.full(d, -1.0), Patience(1.0)
         for k in patience.rounds(d):
             unit = np.zeros(x.shape)
@@ -280,7 +290,7 @@ class Function(OnSpace):
         best, h = known[0], self.problem.penalty
         for k in Patience(self.patience).rounds(100):
             x = self.space.start() if k == 0 else self.space.member()
-            found = self.problem.value(keep(x)) + (0.0 if h is None else h.value(x))
+            found = value_at(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if found < best - 1e-9 * max(1.0, abs(best)):
                 raise Wrong(
                     f"no value below the best known one, {in_brief(best)}",

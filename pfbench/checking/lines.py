@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
 from pfbench.points import DenseForm, Factored, combine, distance, form_of, inner, keep
@@ -29,6 +30,11 @@ _TANGENT = 150
 
 _COMPLEX = 1e-30
 """Length of a complex step, in units of the direction."""
+
+
+def value_at(problem: Any, x: Point) -> float:
+    """Return f(x); an array of one entry is a number, as in a run."""
+    return float(scalar("value(x)", problem.value(x)))
 
 
 def norm(g: Any) -> float:

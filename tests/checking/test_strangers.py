@@ -54,11 +54,11 @@ STRANGE = {
     "shape": (ball(lo=lambda self, g: np.zeros(3)), "lo answers", "shape (3,)"),
     "gradient list": (
         ridge(gradient=lambda self, x: Ridge.gradient(self, x).tolist()),
-        "value and gradient",
-        "a list",
+        "it states what a problem has",
+        "gradient(start) of own is a list",
     ),
     "value array": (
-        ridge(value=lambda self, x: np.zeros(1)),
+        ridge(value=lambda self, x: np.zeros(2)),
         "it states what a problem has",
         "must be a number",
     ),
@@ -88,6 +88,10 @@ def test_it_is_one_finding(what, where, words):
     assert (one.check, one is found.findings[-1]) == (where, True)
     assert words in one.seen
     assert "\x1b" not in str(found)
+
+
+def test_a_value_of_one_entry_is_a_number():
+    assert check(ridge(value=lambda self, x: np.array([Ridge.value(self, x)]))).passed
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import State
 from pfbench.base.user_code import blamed
 from pfbench.measures import fw_gap
-from pfbench.points import Factored
+from pfbench.points import Factored, form_of
 from pfbench.problems import FiniteSum
 
 OF_A_SET = ("name", "diameter", "has_projection", "contains(x)", "lo(g)", "minimum(g)")
@@ -66,6 +66,12 @@ def _check(problem: FiniteSum) -> None:
     gradient = part("gradient(start)", lambda: problem.gradient(x))
     shape = x.shape if isinstance(x, np.ndarray) else None
     finite_array(f"gradient(start) of {name}", gradient, shape=shape)
+    form = form_of(x, name)
+    if not form.is_gradient(gradient):
+        returned = form.said(gradient)
+        raise InputError(
+            f"gradient(start) of {name} is {returned}: its gradients are {form.gradients}."
+        )
     lacks = part("lacks", lambda: problem.lacks)
     part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
     constants = part("constants(start)", lambda: problem.constants(x))
