@@ -201,6 +201,8 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
         if expected is None or observed is None:
             continue
         right: Floats = np.asarray(to_dense(expected, pattern))
+        if np.isfinite(right).all() and not np.isfinite(observed).all():
+            raise MismatchError(step, f"State.{part} is not finite")
         limit = max(tolerance, VALUE_TOLERANCE * float(np.abs(right).max()))
         if right.shape != np.shape(observed) or not float(np.abs(right - observed).max()) <= limit:
             raise MismatchError(step, f"State.{part} is {_difference(np.asarray(observed), right)}")

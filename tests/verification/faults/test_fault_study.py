@@ -84,21 +84,21 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     narrow = next(one for one in faults if one.name.endswith("SPIDERG._change late-bits 1"))
     epoch = next(one for one in faults if one.operator == "late-reference")
     never = after(10**9, epoch)
-    claim = CLAIMS["methods-run-nfwu-spiderg"]
+    run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
 
     def studied(*held):
         return study(
             [Session(engine=engine)],
             [*chosen(FOUND[0]), narrow, never],
             lambda _: held,
-            at_size=lambda _: claim,
+            at_size=lambda _: run,
         )
 
     found = studied(COUNT)
     assert [one.equivalent for one in found] == ["", "", "at size"]
     assert [one.fault for one in missed(found)] == [narrow]
-    found = studied(COUNT, claim)
-    assert [one.found_by for one in found[:2]] == [COUNT.name, claim.name]
+    found = studied(COUNT, run, law)
+    assert [one.found_by for one in found[:2]] == [COUNT.name, law.name]
     text = report(found, "the command", "3 of many")
     early, late = text.split("## Late faults")
     assert "Found of those neither equivalent nor admissible: 1 of 1" in early
