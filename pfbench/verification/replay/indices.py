@@ -234,11 +234,12 @@ def _binned(values: Integers, n: int, bins: int = _BINS) -> Integers:
 
 def _shares(n: int, bins: int = _BINS) -> Floats:
     """Return the chance of each bin, exactly: some have one component more."""
-    return np.bincount(_binned(np.arange(n), n, bins), minlength=min(bins, n)) / n
+    K = min(bins, n)
+    return np.diff(-(np.arange(K + 1) * -n // K)) / n
 
 
 def _residues(n: int) -> Floats:
-    return np.bincount(np.arange(n) % _BINS, minlength=min(_BINS, n))[: min(_BINS, n)] / n
+    return (n - 1 - np.arange(min(_BINS, n)) + _BINS) // _BINS / n
 
 
 def _bets(bins: Integers, shares: Floats) -> Floats:

@@ -18,15 +18,15 @@ from pfbench.verification.replay.instances import Case, kinds_of, make_instance,
 from pfbench.verification.statistics import LEVEL
 
 _STREAMS: tuple[Mapping[str, float], ...] = (
-    {"n": 7, "batch": 5, "iterations": 3_000},
-    {"n": 5, "batch": 1, "iterations": 2_500},
-    {"n": 5, "batch": 5, "iterations": 500},
     {"n": 500, "batch": 120, "iterations": 60},
+    {"n": 5, "batch": 5, "iterations": 500},
     {"n": 16, "batch": 4, "iterations": 600},
     {"n": 10_007, "batch": 32, "iterations": 400},
     {"n": 200_003, "batch": 200, "iterations": 16},
+    {"n": 5, "batch": 1, "iterations": 2_500},
+    {"n": 7, "batch": 5, "iterations": 3_000},
 )
-"""Sizes of the runs whose batches are tested: few components and many batches, and the reverse."""
+"""Sizes of the runs whose batches are tested, the quickest first."""
 
 _COINS: tuple[Mapping[str, float], ...] = (
     {"refresh": 0.3, "iterations": 6_500},
@@ -86,11 +86,18 @@ def _stream(
 ) -> Iterator[Stream]:
     """Yield a stream of some sizes, of those that the method has; none without batches there."""
     n = int(sizes["n"])
-    found = {name: value for name, value in sizes.items() if name in first}
+    # A batch of 1 by default may be set, and is left where it is the size of the stream.
+    usual = {f.name: f.default for f in fields(method)}
+    is_set = usual.get("batch") == 1 != sizes["batch"]
+    found = {
+        name: value
+        for name, value in sizes.items()
+        if name in first or (name == "batch" and is_set)
+    }
     if "snapshot" in first:  # a subset is no larger than n
         found["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
     keeps_table = "table" in method.requires  # one that is queried one by one takes seconds
-    if n > (20_000 if keeps_table else n) or ("batch" not in first and n > 10):
+    if n > (20_000 if keeps_table else n) or ("batch" not in found and n > 10):
         return
     parameters = {**first, **found, "iterations": sizes["iterations"]}
     if "condg" in dir(method):  # an inner loop takes more time, and draws nothing

@@ -229,3 +229,16 @@ def test_a_large_batch_among_small_ones_is_found_by_itself():
     found, p_value = indices._come_again(batches, 300)
     assert found == 540
     assert p_value < 1e-9
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 63, 64, 65, 1000, 10_007])
+def test_the_chances_of_bins_and_last_bits_are_their_shares_of_all_components(n):
+    bins = min(64, n)
+    assert np.array_equal(indices._shares(n), np.bincount(np.arange(n) * bins // n) / n)
+    assert np.array_equal(indices._residues(n), np.bincount(np.arange(n) % 64) / n)
+
+
+def test_the_chances_of_bins_are_known_for_more_components_than_fit_in_memory():
+    n = 200_003 * 200_002
+    assert indices._shares(n).sum() == pytest.approx(1.0)
+    assert indices._residues(n).sum() == pytest.approx(1.0)
