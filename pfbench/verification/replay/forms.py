@@ -37,7 +37,7 @@ NEEDED: Parameters = MappingProxyType(
 
 OPTIONAL: Mapping[str, tuple[Any, ...]] = MappingProxyType(
     {
-        "restarts": (2,),
+        "restarts": (2, 8),
         "probability": (0.2,),
         "snapshot": (5,),
         "tolerance": (0.01,),
