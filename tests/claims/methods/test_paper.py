@@ -79,14 +79,23 @@ def test_a_ledger_that_is_written_to_is_caught(name):
     assert "outside the ledger" in row.reason
 
 
+BATCH_IN_TWO_QUERIES = {"nfwu-casvrg", "nfwu-caspiderg", "zerosarah", "zerosarah-fw"}
+"""Methods that use a batch in two queries: where these differ, the run departs from the source."""
+
+GROWING = {"ncgs-stochastic", "spider-fw-convex"}
+"""Methods whose batches grow: where one is that of before, the run departs from the source."""
+
+
 @pytest.mark.parametrize("name", [name for name in RANDOM if name != "storm"])  # one a step
 def test_a_batch_that_is_paid_and_of_which_one_component_is_used_is_caught(name):
-    assert_caught("law", name, twisted(ALGORITHMS[name], OneUsed))
+    what = "run" if name in BATCH_IN_TWO_QUERIES else "law"
+    assert_caught(what, name, twisted(ALGORITHMS[name], OneUsed))
 
 
 @pytest.mark.parametrize("name", RANDOM)
 def test_a_batch_that_is_used_twice_is_caught(name):
-    assert_caught("law", name, twisted(ALGORITHMS[name], stream=Twice))
+    what = "run" if name in GROWING else "law"
+    assert_caught(what, name, twisted(ALGORITHMS[name], stream=Twice))
 
 
 @pytest.mark.parametrize("oracles", [AtTheStart, long(OnePointLate)])
@@ -102,7 +111,8 @@ def test_a_table_that_is_never_renewed_is_caught(name):
 
 @pytest.mark.parametrize("name", UNIFORM)
 def test_an_output_from_the_second_half_is_caught(name):
-    assert_caught("law", name, second_half(ALGORITHMS[name]))
+    # SARAH goes on from the point that it draws: another output departs from its source.
+    assert_caught("run" if name == "sarah" else "law", name, second_half(ALGORITHMS[name]))
 
 
 SCHEDULED = [
