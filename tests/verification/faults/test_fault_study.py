@@ -86,18 +86,14 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     never = after(10**9, epoch)
     run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
 
-    def studied(*held):
-        return study(
-            [Session(engine=engine)],
-            [*chosen(FOUND[0]), narrow, never],
-            lambda _: held,
-            at_size=lambda _: run,
-        )
+    def studied(faults, *held):
+        return study([Session(engine=engine)], faults, lambda _: held, at_size=lambda _: run)
 
-    found = studied(COUNT)
+    early = chosen(FOUND[0])
+    found = studied([*early, narrow, never], COUNT)
     assert [one.equivalent for one in found] == ["", "", "at size"]
     assert [one.fault for one in missed(found)] == [narrow]
-    found = studied(COUNT, run, law)
+    found[:2] = studied([*early, narrow], COUNT, law)
     assert [one.found_by for one in found[:2]] == [COUNT.name, law.name]
     text = report(found, "the command", "3 of many")
     early, late = text.split("## Late faults")
