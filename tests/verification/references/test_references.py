@@ -9,7 +9,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.verification.references import REFERENCES, plain_method
 from pfbench.verification.replay.follow import follow
 from pfbench.verification.replay.forms import forms
-from pfbench.verification.replay.instances import SHAPES, short_instances
+from pfbench.verification.replay.instances import SHAPES, short_instances, with_length
 from pfbench.verification.replay.transcript import record
 
 _OWN = ("pfbench.base", "pfbench.verification.references")
@@ -25,13 +25,15 @@ def cases():
 @pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_reference_and_its_method_follow_each_other(name, form, shape):
-    algorithm = ALGORITHMS[name](**form.parameters)
-    for instance in short_instances(ALGORITHMS[name], shape):
+    method = ALGORITHMS[name]
+    parameters = with_length(method, form.parameters, 40)  # several runs share it
+    algorithm = method(**parameters)
+    for instance in short_instances(method, shape):
         problem = instance()
         recorded = record(problem, algorithm, seed=1)
         outcome = follow(recorded, algorithm, REFERENCES[name])
         assert outcome.agrees, outcome.reason
-        recorded = record(problem, plain_method(name, **form.parameters), seed=1)
+        recorded = record(problem, plain_method(name, **parameters), seed=1)
         assert recorded.error is None
         outcome = follow(recorded, algorithm)
         assert outcome.agrees, outcome.reason
