@@ -21,6 +21,9 @@ _NORMS = ("spectral", "l2", "linf")
 SCALES = (1e3, 1e-3)
 """Factors of f; no number of a method may have a size of its own."""
 
+_HEAVY = 300.0
+"""Factor of the first component once; no gradient may be cut because it is long."""
+
 _GROWS: Mapping[str, int] = MappingProxyType(
     {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
 )
@@ -28,6 +31,15 @@ _GROWS: Mapping[str, int] = MappingProxyType(
 
 _SMALL = 100.0
 """By which each real parameter is divided once."""
+
+_ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
+    {
+        60: {"kind": "octahedron", "n": 90},
+        30: {"kind": "cube", "n": 90, "radius": 0.02},
+        8: {"kind": "cube"},
+    }
+)
+"""Instances of long runs on polytopes by d; on the last, vertices of small weight are used."""
 
 _PERIODS = ((1, 40), (150, 320), (700, 1420))
 """Periods, with the horizons of their runs."""
@@ -159,12 +171,13 @@ def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
 def _long(method: Any, every: list[Form], kind: Mapping[str, Any], effort: str) -> Iterator[Case]:
     """Yield long runs: what acts late shows there alone."""
     if "polytope" in method.requires:
-        for large in ({"kind": "octahedron", "n": 90}, {"kind": "cube", "n": 90, "radius": 0.02}):
-            found = make_instance(large, (60,) if large["kind"] == "octahedron" else (30,))
+        for d, options in _ACTIVE_SETS.items():
+            found = make_instance(options, (d,))
             L = float(found().component_smoothness().mean())
             for form in every:
-                for factor in (1.0, 0.1):
-                    T = 150 if "line-search" in form.parameters.values() else 600
+                has_search = "line-search" in form.parameters.values()  # L is one trial point
+                for factor in (1.0,) if has_search else (1.0, 0.1):
+                    T = 150 if has_search else 600
                     changes = {"smoothness": factor * L, "iterations": T}
                     yield Case(found, {**form.parameters, **changes})
         return
@@ -202,6 +215,7 @@ def _extremes(
     yield {"shape": (300,)}, {}
     for by in SCALES:
         yield {"scale": by}, scale_parameters(method, first, by) | {"iterations": 40}
+    yield {"heavy": _HEAVY}, scale_parameters(method, first, _HEAVY) | {"iterations": 60}
     if first.get("step") == NEEDED_STEP and step_power(method) == 0:
         yield {"at_vertex": True}, {"step": 1.0}
         corner = {"kind": "octahedron"} if "lo" in method.requires else {}

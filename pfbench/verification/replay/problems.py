@@ -38,6 +38,8 @@ class LogCosh(FiniteSum):
         The feasible set, the penalty, and the norm in place of a set.
     scale
         Factor of f.
+    heavy
+        Factor of the first component: batches that have it are as much longer than the others.
     at_vertex
         Whether the start is a vertex of the set.
     seed
@@ -51,6 +53,7 @@ class LogCosh(FiniteSum):
     penalty: Penalty | None = None
     norm: NormBall | None = None
     scale: float = 1.0
+    heavy: float = 1.0
     at_vertex: bool = False
     seed: int = 0
 
@@ -59,6 +62,7 @@ class LogCosh(FiniteSum):
         """l, b, a, k: shapes (n,), (n,), (n, d), (n, d)."""
         rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
+        lengths[0] *= self.heavy
         return (
             lengths,
             rng.uniform(-1.5, 1.5, self.n),

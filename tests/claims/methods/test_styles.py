@@ -20,12 +20,9 @@ STYLES = [
 ]
 """Right methods, with their names in the catalogue."""
 
-MISSED = {"ForgetsLong", "Prunes"}
-"""Faults that act on gradients 300 times the usual, or on weights below 1e-3: not found yet."""
-
 WRONG = [
     *dict.fromkeys((kind, name) for name, kind, _ in FAULTS),
-    *((kind, name) for kind, name, _ in LATE if kind.__name__ not in MISSED),
+    *((kind, name) for kind, name, _ in LATE),
     *((kind, "prox-page") for kind in (own_draws.OftenLate, own_draws.SeldomLate)),
     (own_draws.NeverZero, "prox-saga"),
     (own_draws.SeededAnew, "prox-sgd"),
