@@ -80,9 +80,13 @@ class Trial:
     stretch: int = 1
 
     @property
-    def place(self) -> str:
-        """The seeds with which a run is repeated where it was seen, in words."""
-        return f"--seed {self.seed} --at-seed {self.at_seed}"
+    def command(self) -> str:
+        """The command that repeats this check with its seeds."""
+        label = self.subject.label
+        options = f" --algorithm {label}" if label and ":" in label else ""
+        options += " --full" if self.effort == "full" else ""
+        seeds = f"--seed {self.seed} --at-seed {self.at_seed}"
+        return f"pfbench verify {self.claim.name}{options} {seeds}"
 
     def pick(self, quick: Choice, full: Choice) -> Choice:
         """Return the first for a quick verification, else the second."""

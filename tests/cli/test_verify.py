@@ -69,6 +69,17 @@ def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
     assert sorted(row["claim"] for row in listed) == sorted((COUNT, MEAN))
 
 
+WRONG_LATE = """
+from pfbench import State
+from pfbench.algorithms import ALGORITHMS
+
+class WrongLate(ALGORITHMS["sfw"]):
+    def run(self, ask, x, rng):
+        for t, state in enumerate(super().run(ask, x, rng)):
+            yield State(state.x + 0.01, state.at, state.estimate) if t == 9 else state
+"""
+
+
 def test_an_edited_method_is_judged_again(pfbench, own):
     arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 1)
     pfbench(*arguments)
@@ -80,7 +91,7 @@ def test_an_edited_method_is_judged_again(pfbench, own):
 
 def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own, monkeypatch):
     def seen(trial):
-        return Evidence(Decision("holds", f"{trial.place}.", {}, None), {}, 1)
+        return Evidence(Decision("holds", f"{trial.command}.", {}, None), {}, 1)
 
     changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=seen, drawn=True)}
     monkeypatch.setattr(catalogue, "CLAIMS", changed)
@@ -90,8 +101,21 @@ def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own,
     for given in ("7", "0"):
         outcome = pfbench(*arguments, "--at-seed", given)
         (row,) = json.loads((own / "o").read_text())["results"]
-        assert row["reason"] == f"--seed 0 --at-seed {given}."
+        command = f"pfbench verify {COUNT} --algorithm own_methods:MySpider --seed 0"
+        assert row["reason"] == f"{command} --at-seed {given}."
         assert ("--at-seed" in outcome.err) == (given == "7")
+
+
+def test_a_violation_names_the_call_before_it_and_the_command_that_repeats_it(pfbench, folder):
+    (folder / "wrong_late.py").write_text(WRONG_LATE)
+    run = "verify", "methods-run-sfw", "--algorithm", "wrong_late:WrongLate", "--json", "o"
+    pfbench(*run, "--jobs", 0)
+    (first,) = json.loads((folder / "o").read_text())["results"]
+    words = r"iteration 9: State.x is off by .*; the call before it is lo along .*"
+    command = re.search(rf"{words} \(repeat: pfbench (.*)\)\.$", first["reason"])[1]
+    pfbench(*command.split(), "--json", "o", "--store", "another", "--jobs", 0)
+    (again,) = json.loads((folder / "o").read_text())["results"]
+    assert (again["verdict"], again["reason"]) == ("violated", first["reason"])
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):

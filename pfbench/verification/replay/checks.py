@@ -128,7 +128,7 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
         where = str(stream.case)
         if law.wrong or (law.law and _states_replacement(method)):
             words = law.wrong or f"its batches are drawn {law.law}, the source's with replacement"
-            reason = f"{where}: iteration {law.step}: {words} ({trial.place})."
+            reason = f"{where}: iteration {law.step}: {words} (repeat: {trial.command})."
             parts[where] = Decision("violated", reason, {}, law.p_value)
             break
         found.notes += [f"its batches are drawn {law.law}"] if law.law else []
@@ -242,10 +242,10 @@ def _record(
     if error is None:
         return transcript
     if isinstance(error, UncountedError):
-        raise Broken(f"{where}: {error} ({trial.place})") from error
+        raise Broken(f"{where}: {error} (repeat: {trial.command})") from error
     if isinstance(error, EndlessError):
-        raise Raised(f"{where}: {error} ({trial.place})") from error
-    words = f"{where}: it raised {with_notes(error)} ({trial.place})"
+        raise Raised(f"{where}: {error} (repeat: {trial.command})") from error
+    words = f"{where}: it raised {with_notes(error)} (repeat: {trial.command})"
     if case.is_factored:
         found.skipped.append(f"factored points ({type(error).__name__})")
         return None
@@ -277,7 +277,7 @@ def _judge(
         words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
         found.doubts.append(f"{words}: yield a State after each update")
     else:
-        found.violation = f"{where}: {outcome.reason} ({trial.place})"
+        found.violation = f"{where}: {outcome.reason} (repeat: {trial.command})"
 
 
 def _is_sparse(case: Case, transcript: Transcript, trial: Trial) -> bool:
@@ -299,7 +299,7 @@ def _check_control(trial: Trial, case: Case, algorithm: Any, found: Comparison) 
         if not np.array_equal(one.x, other.x):
             found.violation = (
                 f"{case}: iteration {step}: two runs with seed {first.seed} differ: it draws from "
-                f"another stream than its own ({trial.place})"
+                f"another stream than its own (repeat: {trial.command})"
             )
             return
     for kind, spent in zip(COUNTED, first.spent, strict=True):

@@ -92,9 +92,11 @@ def follow(
             eager = True
             continue
         except MismatchError as error:
+            before = replay.window.latest
+            after = f"; the call before it is {replay.describe(before)}" if before else ""
             outcome = Outcome(
                 error.step,
-                error.reason,
+                f"{error.reason}{after}",
                 isinstance(error, FewerStatesError),
                 notes=replay.notes,
                 log=replay.log,

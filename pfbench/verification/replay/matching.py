@@ -1,7 +1,7 @@
 """Matching: which recorded queries stand for a query of the reference."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -53,11 +53,14 @@ class Window:
     ----------
     pending
         The queries of this step and before that are not yet explained, in their order.
+    latest
+        The query that was explained last; None before the first.
     """
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.pending: list[Pending] = []
+        self.latest: Pending | None = None
         self.point_tolerance = POINT_TOLERANCE * transcript.point_size
         self.tolerance = VALUE_TOLERANCE * max(transcript.gradient_size, 1e-300)
         self._next = 0
@@ -85,6 +88,7 @@ class Window:
     def consume(self, one: Pending) -> Query:
         """Explain a query as a whole."""
         self.pending.remove(one)
+        self.latest = one
         return one.query
 
     # --- components -------------------------------------------------------------------------------
@@ -147,7 +151,7 @@ class Window:
         for (one, place), part in chosen:
             left = one.left[place]
             one.left[place] = left[len(part) :] if left is not part else left[:0]
-        self._drop(one for (one, _), _ in chosen)
+        self._drop([one for (one, _), _ in chosen])
         return np.concatenate([part for _, part in chosen])
 
     def take_exactly(self, pieces: list[Piece], wanted: Integers) -> bool:
@@ -172,9 +176,11 @@ class Window:
             kept.append(np.array(rest, dtype=np.int64))
         if any(missing.values()):
             return False
+        touched = list[Pending]()
         for (one, place), others in zip(pieces, kept, strict=True):
+            touched += [one] if len(others) < len(one.left[place]) else []
             one.left[place] = others
-        self._drop(one for one, _ in pieces)
+        self._drop(touched)
         return True
 
     def covers(self, pieces: list[Piece]) -> bool:
@@ -186,7 +192,8 @@ class Window:
         found = np.concatenate([part for _, part in chosen])
         return len(np.unique(found)) == n
 
-    def _drop(self, touched: "Iterator[Pending] | list[Pending]") -> None:
+    def _drop(self, touched: list[Pending]) -> None:
+        self.latest = touched[-1] if touched else self.latest
         done = {id(one) for one in touched if one.is_explained}
         if done:
             self.pending = [one for one in self.pending if id(one) not in done]

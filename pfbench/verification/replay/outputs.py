@@ -48,7 +48,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
     except Untestable:
         return None
     if wrong := _declared(trial, method, first, short, long):
-        return Decision("violated", f"{wrong} ({trial.place}).", {}, None)
+        return Decision("violated", f"{wrong} (repeat: {trial.command}).", {}, None)
     return _reported(trial, method, first) or _RIGHT
 
 
@@ -119,7 +119,7 @@ def _reported(trial: Trial, method: Any, first: Any) -> Decision | None:
         )
         if best.verdict == "violated":
             words = f"{case}: the output that it reports has another law than the reference's"
-            return Decision("violated", f"{words} ({trial.place}).", {}, best.p_value)
+            return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
         decisions.append(best)
     doubt = [one for one in decisions if one.verdict != "holds"]
     return doubt[0] if doubt else decisions[0]
