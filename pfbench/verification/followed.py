@@ -1,7 +1,7 @@
 """One update of a run that is followed: what was yielded, and what was asked for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.state import Point, State
 from pfbench.verification.instruments.witness import Witness
+from pfbench.verification.seen import Seen
 from pfbench.verification.subject import Raised, Untestable
 
 MOST_ASKED = 200_000
@@ -33,12 +34,15 @@ class Step:
         Returns the counts so far.
     before
         What reached the linear minimisation for the update before.
+    seen
+        Notes that the linear minimisation is queried along something else than the estimate.
     """
 
     state: State
     minimised: tuple[Any, ...]
     counts: Callable[[], Counts]
     before: tuple[Any, ...] = ()
+    seen: Seen = field(default_factory=Seen, compare=False, repr=False)
 
     @property
     def at(self) -> Point:
@@ -69,11 +73,7 @@ class Step:
 
     @property
     def estimate(self) -> Floats:
-        """The gradient estimate, where each step asks one linear minimisation for it.
-
-        It is what reached the one `lo` of this step. What was yielded stands for it where it is a
-        positive multiple of something that reached a recent `lo` (an algorithm may normalise it
-        first, or minimise a step ahead), and where there was not one `lo`.
+        """The gradient estimate as it was yielded; else what reached the one `lo` of this step.
 
         Raises
         ------
@@ -86,8 +86,10 @@ class Step:
         yielded = _floats(self.state.estimate)
         if yielded is None:
             return asked
+        # An algorithm may normalise it first, or minimise a step ahead.
         recent = (asked, *self.before)
-        return yielded if any(is_multiple(yielded, g) for g in recent) else asked
+        self.seen.has_other_direction |= not any(is_multiple(yielded, g) for g in recent)
+        return yielded
 
 
 def is_direction(g: Floats) -> bool:

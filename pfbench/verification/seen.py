@@ -32,6 +32,8 @@ class Seen:
         The seconds that all runs together take by a count of their steps and calls.
     horizons
         The horizons that were tried, if several were.
+    has_other_direction
+        Whether `lo` is queried along something else than the estimate, where that is tested.
     """
 
     n: int = 0
@@ -40,6 +42,7 @@ class Seen:
     components: int = 0
     work: float = 0.0
     horizons: tuple[int, ...] = ()
+    has_other_direction: bool = False
 
     def add(self, problem: Problem, iterations: int, witness: Any) -> None:
         """Add a run, which a witness has watched."""

@@ -280,7 +280,8 @@ class Trial:
                 _check_point(problem, state.x)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
                     raise Broken("it yields a State with a part that is not finite")
-                step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
+                asked = tuple(recorder.minimised)
+                step = Step(_copied(state), asked, ledger.counts, before, self.seen)
                 made, before = made + 1, step.minimised
                 yield step
         finally:

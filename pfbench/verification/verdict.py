@@ -124,10 +124,17 @@ FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
 """What a stored verdict must have, beside what it is the verdict on."""
 
 
+_OTHER_DIRECTION = (
+    "The estimate is State.estimate; lo is queried along something else, as with momentum."
+)
+
+
 def judged(trial: Trial) -> Verdict:
     """Put the trial's claim to the test; add how large the runs were on which it rests."""
     found = _judged(trial)
-    return replace(found, measured={**found.measured, **trial.seen.measured})
+    other = f" {_OTHER_DIRECTION}" if trial.seen.has_other_direction else ""
+    measured = {**found.measured, **trial.seen.measured}
+    return replace(found, reason=f"{found.reason}{other}", measured=measured)
 
 
 def _judged(trial: Trial) -> Verdict:

@@ -292,6 +292,29 @@ def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
         assert verdict(check, Parabolas())[0] == "violated"
 
 
+def test_the_law_of_an_estimate_is_tested_where_another_direction_is_minimised_and_says_so():
+    on_a_ball = Parabolas()
+    on_a_ball.set = pf.sets.L2Ball(1, 2.0)
+
+    class Ascends(SGD):
+        """Yields its estimate, and minimises along minus a sum of its estimates."""
+
+        requires = frozenset({"batch", "lo"})
+
+        def run(self, ask, x, rng):
+            minus_sum = 0.0 * x
+            for _ in range(self.iterations):
+                g = self.estimate(ask, x, rng)
+                minus_sum = minus_sum - g
+                at, x = x, x + self.step * (ask.lo(minus_sum) - x)
+                yield pf.State(x, at, g)
+
+    check = error_law(variance, mean=lambda c, a, past: 0.0, exact=True, parameters=SMALL)
+    kind, found = verdict(check, on_a_ball, algorithm=Ascends)
+    assert kind == "holds", found.reason
+    assert "lo is queried along something else" in found.reason
+
+
 def test_the_past_is_that_of_the_estimate():
     seen = []
     check = error_law(lambda c, a, past: seen.append(past) or 10.0, parameters=SMALL)
