@@ -170,6 +170,11 @@ def made_of(
         if selector.parameters:
             raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
         return found
+    if _asks_as_run_does(found):
+        raise InputError(
+            f"{selector.name} is a function of (ask, x, rng), which only pf.solve in Python takes: "
+            "here an algorithm is a class (`pfbench new algorithm NAME` writes one)."
+        )
     given = _arguments(found, selector, usual, remedy)
     with blamed(str(selector)):
         return found(**given)
@@ -183,11 +188,6 @@ def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     InputError
         If it cannot be made, or lacks one of the parts.
     """
-    if _asks_as_run_does(load(selector.name)):
-        raise InputError(
-            f"{selector.name} is a function of (ask, x, rng), which only pf.solve in Python takes: "
-            "here an algorithm is a class (`pfbench new algorithm NAME` writes one)."
-        )
     found: Algorithm = made(selector)
     lacks = [part for part in parts if not hasattr(found, part)]
     if lacks:
