@@ -1,6 +1,7 @@
 """How far a sweep is: a live table on a terminal, now and then a plain line elsewhere."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Self
 
 from rich.live import Live
@@ -10,7 +11,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import FAILURES, console
-from pfbench.cli.progress import Pace, told
+from pfbench.cli.progress import Kind, Pace, told
 from pfbench.cli.words import duration
 
 
@@ -54,12 +55,14 @@ class Board:
         if self._live:
             self._live.stop()
 
-    def begin(self) -> None:
-        """Start the clock: the runs that are not there begin now."""
-        self._pace = Pace(self._slots)
+    def begin(self, kinds: Iterable[Kind] = ()) -> None:
+        """Start the clock: the runs that are not there, of these kinds, begin now."""
+        self._pace = Pace(self._slots, kinds)
 
-    def count(self, origin: str, status: str) -> None:
+    def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:
         """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
+        if origin == "made" and kind:
+            self._pace.note(kind, seconds)
         self.origins[origin] += 1
         self.statuses[status] += 1
         left, last = self.left, self.done == self._total

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.cli.printing import keeping, note
-from pfbench.cli.progress import Steps
+from pfbench.cli.progress import Steps, kind_of
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -54,8 +54,8 @@ def made(
             plans,
             store,
             engine=engine,
-            progress=steps.count,
-            begin=lambda _: steps.begin(),
+            progress=steps.count_run,
+            begin=lambda missing: steps.begin(map(kind_of, missing)),
             again=again,
         )
     if not quiet:

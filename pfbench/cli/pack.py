@@ -81,7 +81,7 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
         keeping("run", folder),
         Steps(sweep.name, len(sweep.runs()), "runs", quiet=as_json) as steps,
     ):
-        outcomes = execute(sweep.runs(), kept, engine=engine, progress=steps.count)
+        outcomes = execute(sweep.runs(), kept, engine=engine, progress=steps.count_run)
         # They are in the store by now.
         outcomes += execute(sweep.searches(), kept, engine=engine)
     about = packing.pack(sweep.name, sweep.text, outcomes, kept, output, version=__version__)

@@ -1,8 +1,9 @@
 """How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
 
 import time
-from collections.abc import Callable
-from typing import Any, Self
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -10,6 +11,10 @@ from rich.progress import BarColumn, Progress, TextColumn
 from pfbench.base.visible import visible
 from pfbench.cli.printing import console
 from pfbench.cli.words import duration, plural, size
+
+if TYPE_CHECKING:
+    from pfbench.runs.execute import Outcome
+    from pfbench.runs.planning.plan import PlannedRun
 
 _REFRESH = 0.1
 
@@ -28,8 +33,24 @@ STEADY = 1.25
 SHARE = 0.1
 """Share of the work before which no time is estimated."""
 
+KNOWN = 0.5
+"""Share of the steps to come of whose kind one must be done before a time is estimated."""
+
 _SAMPLE = 0.2
 """Seconds between two estimates that are kept."""
+
+
+Kind = tuple[str, ...]
+"""Steps of a kind take about as long as each other; those that share its first two parts, too."""
+
+
+def kind_of(plan: "PlannedRun") -> Kind:
+    """Return the kind of a planned run: its problem, method and parameters without its seed."""
+    problem, algorithm = (
+        text.replace(f"={plan.seed},", ",").replace(f"={plan.seed}]", "]")
+        for text in (plan.problem, plan.algorithm)
+    )
+    return problem, algorithm.partition("[")[0], algorithm
 
 
 class Pace:
@@ -41,9 +62,13 @@ class Pace:
     ----------
     slots
         Number of steps at a time.
+    kinds
+        The kinds of all steps to come; none if they are alike.
     """
 
-    def __init__(self, slots: int = 1) -> None:
+    def __init__(self, slots: int = 1, kinds: Iterable[Kind] = ()) -> None:
+        self._to_come = Counter(kinds)
+        self._numbers, self._seconds = Counter[Kind](), Counter[Kind]()
         self._begun = self._told = time.monotonic()
         self._slots, self._lines = slots, 0
         self._expected: float | None = None
@@ -62,7 +87,36 @@ class Pace:
                 self._from = time.monotonic(), made
             return None
         since, before = self._from
-        return (time.monotonic() - since) / (made - before) * remaining if made > before else None
+        longer = self._longer()
+        if made <= before or longer is None:
+            return None
+        return (time.monotonic() - since) / (made - before) * remaining * longer
+
+    def note(self, kind: Kind, seconds: float) -> None:
+        """Note that a step of a kind is done, and how long it took alone."""
+        self._to_come[kind] -= 1
+        for part in ((), kind[:2], kind):
+            self._numbers[part] += 1
+            self._seconds[part] += seconds
+
+    def _longer(self) -> float | None:
+        """Return how much longer a step to come takes than one done; None if that is not known."""
+        to_come, done = +self._to_come, self._seconds[()]
+        if not (to_come and done):
+            return 1.0
+        known = {
+            kind: next(part for part in (kind, kind[:2]) if part in self._numbers)
+            for kind in to_come
+            if kind[:2] in self._numbers
+        }
+        number = sum(to_come[kind] for kind in known)
+        if number < KNOWN * to_come.total():
+            return None
+        seconds = sum(
+            to_come[kind] * self._seconds[part] / self._numbers[part]
+            for kind, part in known.items()
+        )
+        return seconds / number / (done / self._numbers[()])
 
     def steady(self, left: float | None, share: float) -> float | None:
         """Return an estimate if it is one to be told, None if it is not yet.
@@ -155,9 +209,9 @@ class Steps:
         if self._bar:
             self._bar.stop()
 
-    def begin(self) -> None:
-        """Start the clock: what is not there already is made from now on."""
-        self._pace = Pace(self._slots)
+    def begin(self, kinds: Iterable[Kind] = ()) -> None:
+        """Start the clock: what is not there already, of these kinds, is made from now on."""
+        self._pace = Pace(self._slots, kinds)
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
@@ -215,6 +269,12 @@ class Steps:
         self._counts = True
         self.made += made
         self.advance()
+
+    def count_run(self, outcome: "Outcome") -> None:
+        """Say that one more run is there."""
+        if outcome.origin == "made":
+            self._pace.note(kind_of(outcome.plan), outcome.entry.run.seconds)
+        self.count(outcome.plan, outcome.origin != "stored")
 
     def made_in_words(self) -> str:
         """Return how many steps there are, and how many of them were made now."""

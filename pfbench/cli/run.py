@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from pfbench.cli.board import Board
 from pfbench.cli.making import searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, INTERRUPTED, announce, exit_if_failed, fail, in_brief
-from pfbench.cli.progress import Steps
+from pfbench.cli.progress import Steps, kind_of
 from pfbench.cli.tables import Fact, columns, heading, lines, show_facts
 from pfbench.cli.words import duration, known, plural, size, whole
 
@@ -132,11 +132,15 @@ def _run(
 
     board = Board(planned.name, total, engine.slots, quiet=quiet or as_json)
     problem = ""
+
+    def begin(missing: "Iterable[PlannedRun]") -> None:
+        board.begin(map(kind_of, missing))
+
     try:
         with board:
-            for outcome in sweep(plans, kept, engine, lambda _: board.begin(), again):
+            for outcome in sweep(plans, kept, engine, begin, again):
                 found = outcome.entry.run
-                board.count(outcome.origin, found.status)
+                board.count(outcome.origin, found.status, kind_of(outcome.plan), found.seconds)
                 _tell(log, outcome)
                 if found.status in FAILURES:
                     failed.append(outcome)

@@ -30,8 +30,8 @@ from pfbench.runs.storage.lengths import Lengths, is_outdated, within
 from pfbench.runs.storage.planned import Keys, keys_of
 from pfbench.runs.storage.store import Store
 
-Progress = Callable[[PlannedRun, bool], None]
-"""Called when a run is there: the run, and whether it was made now (not found in the store)."""
+Progress = Callable[["Outcome"], object]
+"""Called with each run that is there."""
 
 _LOOK = 1000  # runs after which the store's loose ones are counted
 
@@ -88,7 +88,7 @@ def execute(
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
         found[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
         if progress:
-            progress(outcome.plan, outcome.origin != "stored")
+            progress(outcome)
     return [found[plan] for plan in plans]
 
 

@@ -1,6 +1,7 @@
 """What is told of long work, and where."""
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -82,6 +83,42 @@ def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
     assert pace.steady(12.0, 0.4) is None
     clock[0] += 2.0
     assert (pace.steady(10.0, 0.05), pace.steady(10.0, 0.4)) == (None, 10.0)
+
+
+def test_what_is_to_come_counts_by_its_kind(clock):
+    """Ten runs of a second, then ten of ten, first of a problem whose kinds are not known."""
+    short, long = ("easy", "gd", "gd[step=1]"), ("hard", "gd", "gd[step=1]")
+    pace = progress.Pace(kinds=[short] * 10 + [long] * 10)
+    found = []
+    for k in range(20):
+        clock[0] += (seconds := 1.0 if k < 10 else 10.0)
+        pace.note(short if k < 10 else long, seconds / 2)  # measures take the other half
+        found.append(pace.of(k + 1, 19 - k))
+    assert found[:10] == [None] * 10
+    truth = [10.0 * (19 - k) for k in range(10, 20)]
+    assert all(t / 2 <= one <= 2 * t for one, t in zip(found[10:], truth, strict=True))
+
+
+def test_a_kind_that_is_not_done_takes_as_long_as_its_method_on_its_problem(clock):
+    kinds = [("p", "gd", f"gd[step={k}]") for k in range(10)]
+    pace = progress.Pace(kinds=kinds)
+    for k, kind in enumerate(kinds[:3]):
+        clock[0] += 2.0
+        pace.note(kind, 2.0)
+        left = pace.of(k + 1, 9 - k)
+    assert left == pytest.approx(14.0)
+
+
+def test_a_seed_is_no_part_of_a_kind():
+    first, second, other = (
+        SimpleNamespace(
+            problem=f"q[rows=30,seed={k}]", algorithm=f"sgd[seed={k},step={step}]", seed=k
+        )
+        for k, step in ((3, 1), (4, 1), (4, 2))
+    )
+    assert progress.kind_of(first) == progress.kind_of(second)
+    assert progress.kind_of(second)[:2] == progress.kind_of(other)[:2]
+    assert progress.kind_of(second) != progress.kind_of(other)
 
 
 def test_runs_that_were_there_already_take_no_time(clock, told):

@@ -117,7 +117,7 @@ def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
     plans, made = [PLAN, replace(PLAN, seed=1)], []
     for _ in range(2):
         found = execute.execute(
-            plans, Store(tmp_path), progress=lambda plan, fresh: made.append(fresh)
+            plans, Store(tmp_path), progress=lambda one: made.append(one.origin != "stored")
         )
     assert made == [True, True, False, False]
     assert [outcome.plan for outcome in found] == plans

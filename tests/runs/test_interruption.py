@@ -32,6 +32,8 @@ def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
     assert len(list(store.keys())) == 1
 
     made = []
-    outcomes = execute.execute(plans(3), store, progress=lambda plan, fresh: made.append(fresh))
+    outcomes = execute.execute(
+        plans(3), store, progress=lambda one: made.append(one.origin != "stored")
+    )
     assert made == [False, True, True]
     assert [o.entry.run.status for o in outcomes] == ["finished"] * 3

@@ -147,7 +147,7 @@ methods.sfw = { selector = "sfw[batch=3,iterations=50,step={step}]", step = [0.5
 
     def make(_, plans):
         store = Store(tmp_path / "store")
-        return execute(plans, store, progress=lambda _, made: fresh.append(made))
+        return execute(plans, store, progress=lambda one: fresh.append(one.origin != "stored"))
 
     first = settled(spec, make)
     # Whichever of the two is chosen, it lies at an end, and a third is tried.
