@@ -35,6 +35,9 @@ class Verification:
         """Whether nothing was violated, failed or lost, and the level is kept."""
         return not any(row.wrong for row in self.rows) and self.tests <= MOST_TESTS
 
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.rows), in_words(self.summary)])
+
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""
         rows = [

@@ -13,6 +13,7 @@ from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
 from pfbench.verification.followed import is_multiple
 from pfbench.verification.instruments.draws import Scripted, Unscripted
 from pfbench.verification.instruments.witness import Witness
+from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import space
 from pfbench.verification.subject import changed, make, scheduled, taken
 
@@ -221,6 +222,7 @@ def test_a_verdict_says_how_large_its_runs_were():
     assert str(found) == f"methods-count-svrg: {found.line}"
     assert found.line.startswith("holds · ")
     assert found.line.endswith(" · T <= 40, n <= 11, d <= 4")
+    assert str(Verification((found, found))).splitlines() == [str(found)] * 2 + ["2 holds"]
 
 
 @pytest.mark.parametrize("table", [False, True])
