@@ -1,7 +1,7 @@
 """How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -68,7 +68,8 @@ class Pace:
 
     def __init__(self, slots: int = 1, kinds: Iterable[Kind] = ()) -> None:
         self._to_come = Counter(kinds)
-        self._numbers, self._seconds = Counter[Kind](), Counter[Kind]()
+        self._numbers: dict[Kind, int] = defaultdict(int)
+        self._seconds: dict[Kind, float] = defaultdict(float)
         self._begun = self._told = time.monotonic()
         self._slots, self._lines = slots, 0
         self._expected: float | None = None
@@ -101,7 +102,7 @@ class Pace:
 
     def _longer(self) -> float | None:
         """Return how much longer a step to come takes than one done; None if that is not known."""
-        to_come, done = +self._to_come, self._seconds[()]
+        to_come, done = +self._to_come, self._seconds.get((), 0.0)
         if not (to_come and done):
             return 1.0
         known = {

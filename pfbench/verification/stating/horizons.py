@@ -60,9 +60,9 @@ def along_horizons(
             break
         begun = started
         for k in [*going]:
-            longer = replace(trial, stretch=factor, claim=groups[k])
+            stretched = replace(trial, stretch=factor, claim=groups[k])
             name = f"T = {first * factor}{_named(groups[k]) if len(groups) > 1 else ''}"
-            if tried.decides(name, longer, FACTOR * work[k]):
+            if tried.decides(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
             else:
                 going.remove(k)
