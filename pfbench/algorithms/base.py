@@ -194,10 +194,10 @@ class Algorithm(ABC):
         ]
 
     @classmethod
-    def check_bound(cls, given: Mapping[str, Any], name: str, derived: float) -> None:
+    def check_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
         """Refuse 0 as an upper bound that is given, unless the problem's constants derive 0."""
-        if given.get(name) is not None and derived != 0.0:
-            real(name, given[name], above=0.0)
+        if parameters.get(name) is not None and derived != 0.0:
+            real(name, parameters[name], above=0.0)
 
     @classmethod
     def filled(cls, given: Mapping[str, Any], **schedule: Any) -> Self:

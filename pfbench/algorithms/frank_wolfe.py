@@ -178,10 +178,10 @@ class FrankWolfe(Algorithm):
         return super().explicit(constants, **given)
 
     @classmethod
-    def _check_zero(cls, constants: Constants, given: Mapping[str, Any]) -> None:
+    def _check_zero(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
         """Refuse a given curvature or smoothness of 0 unless f is known to be linear."""
-        cls.check_bound(given, "curvature", constants.L_f * constants.D**2)
-        cls.check_bound(given, "smoothness", constants.L_f)
+        cls.check_bound(parameters, "curvature", constants.L_f * constants.D**2)
+        cls.check_bound(parameters, "smoothness", constants.L_f)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""

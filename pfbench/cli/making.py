@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.cli.printing import keeping, note
-from pfbench.cli.progress import Steps, kind_of
+from pfbench.cli.progress import Steps, run_kind
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -55,7 +55,7 @@ def made(
             store,
             engine=engine,
             progress=steps.count_run,
-            begin=lambda missing: steps.begin(map(kind_of, missing)),
+            begin=lambda missing: steps.begin(map(run_kind, missing)),
             again=again,
         )
     if not quiet:

@@ -44,7 +44,7 @@ Kind = tuple[str, ...]
 """Steps of a kind take about as long as each other; those that share its first two parts, too."""
 
 
-def kind_of(plan: "PlannedRun") -> Kind:
+def run_kind(plan: "PlannedRun") -> Kind:
     """Return the kind of a planned run: its problem, method and parameters without its seed."""
     problem, algorithm = (
         text.replace(f"={plan.seed},", ",").replace(f"={plan.seed}]", "]")
@@ -94,28 +94,27 @@ class Pace:
         return (time.monotonic() - since) / (made - before) * remaining * longer
 
     def note(self, kind: Kind, seconds: float) -> None:
-        """Note that a step of a kind is done, and how long it took alone."""
+        """Record the kind of a finished step and its own seconds."""
         self._to_come[kind] -= 1
         for part in ((), kind[:2], kind):
             self._numbers[part] += 1
             self._seconds[part] += seconds
 
     def _longer(self) -> float | None:
-        """Return how much longer a step to come takes than one done; None if that is not known."""
+        """Return the mean time of a step to come over that of a finished step; None if unknown."""
         to_come, done = +self._to_come, self._seconds.get((), 0.0)
         if not (to_come and done):
             return 1.0
-        known = {
+        seen = {
             kind: next(part for part in (kind, kind[:2]) if part in self._numbers)
             for kind in to_come
             if kind[:2] in self._numbers
         }
-        number = sum(to_come[kind] for kind in known)
+        number = sum(to_come[kind] for kind in seen)
         if number < KNOWN * to_come.total():
             return None
         seconds = sum(
-            to_come[kind] * self._seconds[part] / self._numbers[part]
-            for kind, part in known.items()
+            to_come[kind] * self._seconds[part] / self._numbers[part] for kind, part in seen.items()
         )
         return seconds / number / (done / self._numbers[()])
 
@@ -272,9 +271,9 @@ class Steps:
         self.advance()
 
     def count_run(self, outcome: "Outcome") -> None:
-        """Say that one more run is there."""
+        """Count a finished run."""
         if outcome.origin == "made":
-            self._pace.note(kind_of(outcome.plan), outcome.entry.run.seconds)
+            self._pace.note(run_kind(outcome.plan), outcome.entry.run.seconds)
         self.count(outcome.plan, outcome.origin != "stored")
 
     def made_in_words(self) -> str:

@@ -18,7 +18,7 @@ from pfbench.cli.board import Board
 from pfbench.cli.making import searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, INTERRUPTED, announce, exit_if_failed, fail, in_brief
-from pfbench.cli.progress import Steps, kind_of
+from pfbench.cli.progress import Steps, run_kind
 from pfbench.cli.tables import Fact, columns, heading, lines, show_facts
 from pfbench.cli.words import duration, known, plural, size, whole
 
@@ -134,13 +134,13 @@ def _run(
     problem = ""
 
     def begin(missing: "Iterable[PlannedRun]") -> None:
-        board.begin(map(kind_of, missing))
+        board.begin(map(run_kind, missing))
 
     try:
         with board:
             for outcome in sweep(plans, kept, engine, begin, again):
                 found = outcome.entry.run
-                board.count(outcome.origin, found.status, kind_of(outcome.plan), found.seconds)
+                board.count(outcome.origin, found.status, run_kind(outcome.plan), found.seconds)
                 _tell(log, outcome)
                 if found.status in FAILURES:
                     failed.append(outcome)

@@ -20,7 +20,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.steps import required_oracles
+from pfbench.runs.loop.steps import oracle_bundle
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE
 from pfbench.verification.claim import Claim
@@ -365,7 +365,7 @@ def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
 def _bundle(algorithm: Algorithm) -> type[Oracles]:
     """Return the bundle that answers what a method requires."""
     try:
-        return required_oracles(algorithm)
+        return oracle_bundle(algorithm)
     except Exception as error:  # it may compute them of its parameters
         raise Raised(f"it raised {with_notes(error)}") from error
 

@@ -116,9 +116,9 @@ def test_a_seed_is_no_part_of_a_kind():
         )
         for k, step in ((3, 1), (4, 1), (4, 2))
     )
-    assert progress.kind_of(first) == progress.kind_of(second)
-    assert progress.kind_of(second)[:2] == progress.kind_of(other)[:2]
-    assert progress.kind_of(second) != progress.kind_of(other)
+    assert progress.run_kind(first) == progress.run_kind(second)
+    assert progress.run_kind(second)[:2] == progress.run_kind(other)[:2]
+    assert progress.run_kind(second) != progress.run_kind(other)
 
 
 def test_runs_that_were_there_already_take_no_time(clock, told):

@@ -45,7 +45,7 @@ class Line:
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
 
     @property
-    def diverged(self) -> bool:
+    def has_diverged(self) -> bool:
         """Whether a run diverged."""
         return any(end.status == "diverged" for end in self.endings)
 
@@ -57,7 +57,7 @@ class Line:
         """
         sizes = np.abs(self.band.median)
         grows = len(sizes) > 1 and sizes[-1] > GROWTH * max(sizes[0], sizes[(len(sizes) - 1) // 2])
-        return self.diverged or bool(grows)
+        return self.has_diverged or bool(grows)
 
     @property
     def bounded(self) -> Array:
@@ -161,7 +161,7 @@ def _scale(lines: Sequence[Line]) -> Scale:
     """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
     values = np.concatenate([np.empty(0), *(line.values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.bounded for line in lines)])
-    if all(line.diverges and not line.diverged for line in lines):
+    if all(line.diverges and not line.has_diverged for line in lines):
         bounded = values
     decades, part = BEYOND
     log = bool((values > 0).any()) and not (values < 0).any()

@@ -90,7 +90,7 @@ class Steps:
         self.form = form_of(self.start, problem.name)
         if listener is not None:
             backend = Heard(backend, listener)
-        bundle = required_oracles(algorithm) if asks is None else offering(asks)
+        bundle = oracle_bundle(algorithm) if asks is None else offering(asks)
         ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
         self.states = _begun(lambda: run(ask, keep(self.start), self.streams["algorithm"]))
@@ -135,7 +135,7 @@ class Heard:
         return call
 
 
-def required_oracles(algorithm: Any) -> type[Oracles]:
+def oracle_bundle(algorithm: Any) -> type[Oracles]:
     """Return the oracles that a method requires; all, of one that states none.
 
     A property of the method that raises is named by a note on its exception.

@@ -10,7 +10,7 @@ from pfbench.base.verdicts import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.stating.setting import FACTOR, Setting, lengthened
+from pfbench.verification.stating.setting import FACTOR, Setting, lengthen_instance
 from pfbench.verification.statistics import Decision, across, doubtful
 from pfbench.verification.subject import Broken, Subject
 from pfbench.verification.trial import Trial
@@ -49,8 +49,8 @@ def along_horizons(
     if None in stated or not stated or not Verdict(evidence.decision.verdict).is_kept:
         return evidence
     first, seconds = max(T for one in stated if one for T in one[1:]), _seconds(trial)
-    tried = _Tried(trial, check, seconds, {"": evidence.decision}, evidence.repetitions)
-    groups, factor, late = _by_growth(trial.claim), FACTOR, ""
+    tried = _Tried(check, seconds, {"": evidence.decision}, evidence.repetitions)
+    groups, factor, late = split_by_growth(trial.claim), FACTOR, ""
     work, reached = [trial.seen.work] * len(groups), [1] * len(groups)
     going = [*range(len(groups))]
     while going and factor <= LARGEST[trial.effort]:
@@ -61,7 +61,7 @@ def along_horizons(
         begun = started
         for k in [*going]:
             stretched = replace(trial, stretch=factor, claim=groups[k])
-            name = f"T = {first * factor}{_named(groups[k]) if len(groups) > 1 else ''}"
+            name = f"T = {first * factor}{instance_names(groups[k]) if len(groups) > 1 else ''}"
             if tried.decides(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
             else:
@@ -70,14 +70,16 @@ def along_horizons(
     factors = [1, *_powers(max(reached))]
     for longer in [] if late else reversed(_powers(reached[0])):
         for shorter in [f for f in factors if f < longer]:
-            claim = _on_shorter(groups[0], longer, shorter)
+            claim = use_shorter_instances(groups[0], longer, shorter)
             name = f"T = {first * longer} on instances for T = {first * shorter}"
             cost = work[0] * longer / reached[0]
             tried.decides(name, replace(trial, stretch=longer, claim=claim), cost)
     trial.seen.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
     decision = across(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
-        late += f" T <= {first * min(reached)}{_named(groups[reached.index(min(reached))])}."
+        late += (
+            f" T <= {first * min(reached)}{instance_names(groups[reached.index(min(reached))])}."
+        )
     reason = f"{decision.reason}{late}"
     return replace(evidence, decision=replace(decision, reason=reason), repetitions=tried.runs)
 
@@ -86,7 +88,6 @@ def along_horizons(
 class _Tried:
     """The decisions at longer horizons, the runs they took, and the seconds by the work counted."""
 
-    trial: Trial
     check: Callable[[Trial], Evidence]
     seconds: float
     parts: dict[str, Decision]
@@ -101,12 +102,12 @@ class _Tried:
         claim, where it is undecided, where the method or the author's functions have no such
         horizon, and where there is no instance.
         """
-        kept = all(Verdict(one.verdict).is_kept for one in self.parts.values())
-        if not kept or self.spent + cost > self.seconds or not trial.claim.instances:
+        holds = all(Verdict(part.verdict).is_kept for part in self.parts.values())
+        if not holds or self.spent + cost > self.seconds or not trial.claim.instances:
             return False
         before = copy(trial.seen)
         try:
-            found = self.check(trial)
+            evidence = self.check(trial)
         except Broken as error:
             raise type(error)(f"with {name} {error}") from error
         except Exception:
@@ -114,41 +115,45 @@ class _Tried:
             return False
         self.last = trial.seen.work - before.work
         self.spent += self.last
-        if _is_undecided(found.decision):
+        if _is_undecided(evidence.decision):
             trial.seen.reset(before)
             return False
-        self.parts[name], self.runs = found.decision, self.runs + found.repetitions
+        self.parts[name], self.runs = evidence.decision, self.runs + evidence.repetitions
         return True
 
 
-def _powers(most: int) -> list[int]:
+def _powers(limit: int) -> list[int]:
     """Return the multiples of a horizon beyond it up to one of them."""
-    return [FACTOR**k for k in range(1, most.bit_length()) if FACTOR**k <= most]
+    return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
-def _by_growth(claim: Claim) -> list[Claim]:
+def split_by_growth(claim: Claim) -> list[Claim]:
     """Return the claim on the instances that are made for a horizon, and on the others."""
-    grows = [lengthened(one, FACTOR**2) is not one for one in claim.instances]
+    grows = [lengthen_instance(item, FACTOR**2) is not item for item in claim.instances]
     if len(set(grows)) == 1:
         return [claim]
     return [
         replace(claim, instances=tuple(compress(claim.instances, chosen)))
-        for chosen in (grows, [not one for one in grows])
+        for chosen in (grows, [not grown for grown in grows])
     ]
 
 
-def _named(claim: Claim) -> str:
-    return f" on {', '.join(one.name for one in claim.instances)}"
+def instance_names(claim: Claim) -> str:
+    """Return the names of a claim's instances as the end of a phrase."""
+    return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
-def _on_shorter(claim: Claim, longer: int, shorter: int) -> Claim:
+def use_shorter_instances(claim: Claim, longer: int, shorter: int) -> Claim:
     """Return a claim on the instances for a shorter horizon that no longer run has."""
-    found = []
-    for one in claim.instances:
-        stated, here, there = (lengthened(one, k).parameters for k in (1, shorter, longer))
-        if here != there and (shorter == 1 or here != stated):
-            found.append(replace(one, parameters=here))
-    return replace(claim, instances=tuple(found))
+    instances = []
+    for instance in claim.instances:
+        multiples = (1, shorter, longer)
+        first, at_shorter, at_longer = (
+            lengthen_instance(instance, multiple).parameters for multiple in multiples
+        )
+        if at_shorter != at_longer and (shorter == 1 or at_shorter != first):
+            instances.append(replace(instance, parameters=at_shorter))
+    return replace(claim, instances=tuple(instances))
 
 
 def _seconds(trial: Trial) -> float:

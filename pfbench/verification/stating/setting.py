@@ -226,10 +226,10 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     if not trial.claim.instances:
         raise Untestable("the claim names no instance")
     for title, one in zip(titles(trial.claim), trial.claim.instances, strict=True):
-        yield title, one if trial.stretch == 1 else lengthened(one, trial.stretch)
+        yield title, one if trial.stretch == 1 else lengthen_instance(one, trial.stretch)
 
 
-def lengthened(one: Instance, stretch: int) -> Instance:
+def lengthen_instance(one: Instance, stretch: int) -> Instance:
     """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
 
     A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
