@@ -1,0 +1,34 @@
+"""Checks of any solver, for the test files of other projects.
+
+`pfbench.testing` is public. Each check raises AssertionError with at most five lines. A *stepper*
+takes gradients and returns iterates; a *solver* calls functions back. Importing needs numpy alone.
+"""
+
+from typing import TYPE_CHECKING
+
+from pfbench.base.lazy import homes_of, on_first_use
+
+if TYPE_CHECKING:
+    from pfbench.testing.claimed import bound as bound
+    from pfbench.testing.claimed import rate as rate
+    from pfbench.testing.dead import no_dead_parameter as no_dead_parameter
+    from pfbench.testing.enumeration import FiniteSum as FiniteSum
+    from pfbench.testing.enumeration import unbiased as unbiased
+    from pfbench.testing.groups import covariant as covariant
+    from pfbench.testing.inequalities import descends as descends
+    from pfbench.testing.inequalities import gap_recursion as gap_recursion
+    from pfbench.testing.inequalities import lmo as lmo
+    from pfbench.testing.inequalities import smooth as smooth
+    from pfbench.testing.laws import same_law as same_law
+    from pfbench.testing.published import adamw as adamw
+    from pfbench.testing.published import muon as muon
+    from pfbench.testing.published import sgd as sgd
+    from pfbench.testing.steppers import stepper as stepper
+
+_HOMES = homes_of(__name__)
+__all__ = list(_HOMES)
+__getattr__ = on_first_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,80 @@
+"""Affine covariance of Frank-Wolfe methods on polytopes."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.testing.failures import fail, format_call
+
+_NAMES = ("f", "grad", "lmo", "x0")
+
+
+def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float) -> None:
+    """Check that a Frank-Wolfe solver commutes with x -> A x + b on a random polytope.
+
+    Parameters
+    ----------
+    solver
+        Takes what it names of f, grad, lmo, x0, and the parameters; returns the last point, or all.
+    hyper
+        The parameters.
+    tolerance
+        Largest distance, relative to the diameter of the polytope.
+    """
+    from pfbench.testing.groups import covariant
+
+    rng = np.random.default_rng(0)
+    d, A = 4, np.diag([1.0, 3.0, 0.25, 2.0]) @ rng.standard_normal((4, 4)) + 2 * np.eye(4)
+    b, vertices = rng.standard_normal(d), rng.standard_normal((12, d))
+    root, c = rng.standard_normal((d, d)), 0.1 * rng.standard_normal(d)
+    inverse = np.linalg.inv(A)
+
+    def value(x: Floats) -> float:
+        return float(np.sum((root @ (x - c)) ** 2) / 2)
+
+    def gradient(x: Floats) -> Floats:
+        return np.asarray(root.T @ (root @ (x - c)))
+
+    def minimise(g: Floats) -> Floats:
+        return np.asarray(vertices[int(np.argmin(vertices @ g))].copy())
+
+    plain = {"f": value, "grad": gradient, "lmo": minimise, "x0": vertices[0].copy()}
+    mapped = {
+        "f": lambda y: value(inverse @ (y - b)),
+        "grad": lambda y: inverse.T @ gradient(inverse @ (y - b)),
+        "lmo": lambda g: A @ minimise(A.T @ g) + b,
+        "x0": A @ vertices[0] + b,
+    }
+    expected = _points(solver, plain, hyper)
+    points = (_points(solver, mapped, hyper) - b) @ inverse.T
+    if points.shape != expected.shape:
+        raise InputError(f"{solver.__name__} returns {len(points)} and {len(expected)} points.")
+    apart = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
+    wrong = np.flatnonzero(~(apart <= tolerance))
+    if wrong.size:
+        t = int(wrong[0])
+        lines = [
+            f"{solver.__name__} is not covariant under an affine map of the set: point {t} differs "
+            f"by {apart[t]:.3g} of the diameter",
+            f"transformed back, {np.round(points[t], 6).tolist()}, expected "
+            f"{np.round(expected[t], 6).tolist()}",
+        ]
+        fail(lines, format_call(covariant, solver, "affine map of the set", **hyper))
+
+
+def _points(
+    solver: Callable[..., Any], given: Mapping[str, Any], hyper: Mapping[str, Any]
+) -> Floats:
+    """Return the points of a solver, shape (k, d)."""
+    known = inspect.signature(solver).parameters
+    lacking = [n for n, p in known.items() if p.default is p.empty and n not in {*_NAMES, *hyper}]
+    if lacking:
+        raise InputError(f"{solver.__name__} needs {lacking[0]}: it may take f, grad, lmo and x0.")
+    found = solver(**{name: given[name] for name in _NAMES if name in known}, **hyper)
+    return np.atleast_2d(
+        np.array(list(found) if inspect.isgenerator(found) else found, dtype=float)
+    )

@@ -1,0 +1,139 @@
+"""Dead parameters: those that change no bit of any iterate."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.testing.failures import fail, format_call, format_settings
+from pfbench.testing.steppers import Layers, Stepper
+
+_STEPS = 3
+
+_SCALES = (1.0, 2.0**-30, 2.0**30)
+"""Scales of the gradients: a constant that is added to them may matter at one alone."""
+
+
+def no_dead_parameter(
+    make: Stepper, *, alternatives: Mapping[str, Any] = MappingProxyType({}), **hyper: Any
+) -> None:
+    """Check that each parameter has an effect on the iterates.
+
+    Each is halved, doubled, increased by one or flipped, all else equal. It is dead if all points
+    have the same bits in double precision, with gradients of the scales 1, 2^-30 and 2^30. It is
+    lost to rounding if that is so in the type of the stepper alone.
+
+    Parameters
+    ----------
+    make
+        From `stepper`.
+    alternatives
+        The other value of a parameter by name, where it is no number or flag.
+    hyper
+        The parameters, with values at which each is active. A list has several settings, and the
+        parameters must have an effect in each: ``nesterov=[True, False]``.
+
+    Raises
+    ------
+    AssertionError
+        If a parameter is dead.
+    InputError
+        If a value is inactive, as 0 is, cannot be varied, or the optimiser is not deterministic.
+    """
+    names, values = [*hyper], [v if isinstance(v, list) else [v] for v in hyper.values()]
+    lines: list[str] = []
+    for combination in itertools.product(*values):
+        lines += _dead(make, dict(zip(names, combination, strict=True)), alternatives)
+    if lines:
+        lines.append("points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30")
+        fail(lines, format_call(no_dead_parameter, make, **hyper))
+
+
+def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]) -> list[str]:
+    """Return a line for each dead parameter of a setting."""
+    steps = make.steps or _STEPS
+    double, typed = _Runs(make.in_double(), steps), _Runs(make, steps)
+    if double.points(hyper, 1.0) != double.points(hyper, 1.0):
+        raise InputError(f"{make.label} is not deterministic: two runs have different points.")
+    lines = []
+    for name, value, others in _varied(hyper, alternatives):
+        tried, is_alive, is_lost = [], False, True
+        for other, changed in others:
+            try:
+                is_alive = is_alive or double.differ(hyper, changed)
+                is_lost = is_lost and not typed.differ(hyper, changed)
+            except (ValueError, TypeError, AssertionError):
+                continue  # the optimiser refuses this value
+            tried.append(other)
+            if is_alive and not is_lost:
+                break
+        if not tried:
+            raise InputError(
+                f"{make.label} refuses every other value of {name}: give alternatives="
+                f"{{{name!r}: ...}}."
+            )
+        same = f"{value!r} and {tried[0]!r} give the same bits over {steps} steps"
+        if not is_alive or is_lost:
+            said = "is lost to rounding in " + make.dtype if is_alive else "has no effect"
+            rest = {k: v for k, v in hyper.items() if k != name}
+            lines.append(f"{name} {said}: {same} ({format_settings(rest)})")
+    return lines
+
+
+class _Runs:
+    """The iterates of a stepper as bytes, on fixed gradients of each scale."""
+
+    def __init__(self, make: Stepper, steps: int) -> None:
+        self._make = make
+        self._x0, self._grads = make.draw(steps)
+        self._usual: dict[float, bytes] = {}
+
+    def points(self, hyper: Mapping[str, Any], scale: float) -> bytes:
+        """Return all points of a run."""
+        grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads]
+        with np.errstate(all="ignore"):
+            points = self._make.follow(self._x0, grads, hyper)
+        return b"".join(layer.tobytes() for point in points for layer in point)
+
+    def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
+        """Return whether a point differs at a scale; `hyper` is the same in each call."""
+        for scale in _SCALES:
+            if scale not in self._usual:
+                self._usual[scale] = self.points(hyper, scale)
+            if self.points(changed, scale) != self._usual[scale]:
+                return True
+        return False
+
+
+def _varied(
+    hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
+    """Yield each number or flag: its name, its value, its other values with all parameters."""
+    for name, value in hyper.items():
+        if isinstance(value, tuple) and name not in alternatives:
+            for k, entry in enumerate(value):
+                others = [
+                    (other, {**hyper, name: (*value[:k], other, *value[k + 1 :])})
+                    for other in _others(f"{name}[{k}]", entry)
+                ]
+                yield f"{name}[{k}]", entry, others
+        else:
+            found = [alternatives[name]] if name in alternatives else _others(name, value)
+            yield name, value, [(other, {**hyper, name: other}) for other in found]
+
+
+def _others(name: str, value: Any) -> list[Any]:
+    """Return other values of a parameter, which are tried in this order."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int) and value != 0:
+        return [value + 1, value - 1, 2 * value]
+    if isinstance(value, float) and value != 0.0:
+        return [0.5 * value, 2.0 * value, 0.75 * value]
+    raise InputError(
+        f"{name}={value!r} cannot be varied: give a number that is not 0, or alternatives="
+        f"{{{name!r}: ...}}, or leave it out."
+    )

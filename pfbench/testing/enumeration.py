@@ -1,0 +1,152 @@
+"""Unbiased estimators: the mean over all draws is the gradient, exactly."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.testing.failures import fail, format_call
+from pfbench.verification.instruments.draws import Unscripted, branches
+
+_ROUNDING = 1e-9
+
+_POINTS = 3
+"""Random paths of points at which an estimator is tested."""
+
+
+class FiniteSum:
+    """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a problem to test on.
+
+    f = sum of w_i f_i / sum of w_i. Nothing is counted.
+
+    Parameters
+    ----------
+    n
+        Number of components.
+    d
+        Number of variables.
+    weights
+        The w_i, of equal size if not given.
+    seed
+        Seed of the components.
+    """
+
+    def __init__(self, n: int = 4, d: int = 2, weights: Any = None, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        self.n, self.d, self._seed = n, d, seed
+        self.weights: Floats = np.ones(n) if weights is None else np.array(weights, dtype=float)
+        if self.weights.shape != (n,) or not self.weights.min() > 0.0:
+            raise InputError(f"weights must be {n} positive numbers.")
+        roots = rng.standard_normal((n, d, d))
+        self._A, self._c = roots @ roots.transpose(0, 2, 1), rng.standard_normal((n, d))
+
+    def __repr__(self) -> str:
+        equal = (self.weights == 1.0).all()
+        weights = "" if equal else f", weights={self.weights.tolist()}"
+        return f"FiniteSum(n={self.n}, d={self.d}{weights}, seed={self._seed})"
+
+    def component(self, i: Any, x: Any) -> Floats:
+        """Return the gradient of f_i at x, shape (d,), without its weight."""
+        return np.asarray(self._A[i] @ (np.asarray(x) - self._c[i]))
+
+    def batch(self, sample: Any, x: Any) -> Floats:
+        """Return the mean of the gradients of a sample at x, without weights."""
+        return np.asarray(np.mean([self.component(i, x) for i in np.atleast_1d(sample)], axis=0))
+
+    def difference(self, sample: Any, x: Any, y: Any) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over a sample, without weights."""
+        return self.batch(sample, x) - self.batch(sample, y)
+
+    def gradient(self, x: Any) -> Floats:
+        """Return the gradient of f at x."""
+        each = np.array([self.component(i, x) for i in range(self.n)])
+        return np.asarray(self.weights @ each / self.weights.sum())
+
+
+def unbiased(
+    estimator: Callable[..., Any],
+    problem: Any = None,
+    *,
+    calls: int = 2,
+    given_past: bool = False,
+    seed: int = 0,
+) -> None:
+    """Check that the mean of an estimate over all draws is the gradient.
+
+    Every sequence of draws is enumerated, so keep n, batches and calls small.
+
+    Parameters
+    ----------
+    estimator
+        ``estimator(ask, x, rng)`` returns an estimate of the gradient at x; or
+        ``estimator(ask, rng)`` returns a function of x with its own state, as a table has. `rng` is
+        all that it may draw from.
+    problem
+        Has `n`, `gradient(x)` and what the estimator asks; a `FiniteSum` if not given.
+    calls
+        Calls of an estimator with state, at different points; the mean is tested at each.
+    given_past
+        Whether the mean is taken given all earlier draws.
+    seed
+        Seed of the points.
+
+    Raises
+    ------
+    AssertionError
+        If a mean differs from the gradient by more than 1e-9 of the largest gradient.
+    InputError
+        If the draws cannot be enumerated.
+    """
+    ask = FiniteSum() if problem is None else problem
+    has_state = len(inspect.signature(estimator).parameters) == 2
+    rng = np.random.default_rng(seed)
+    d = getattr(ask, "d", None) or np.shape(ask.start())
+    paths = rng.standard_normal((_POINTS, calls if has_state else 1, *np.atleast_1d(d)))
+    for path in paths:
+
+        def run(stream: Any, path: Any = path) -> list[tuple[tuple[Any, ...], Floats]]:
+            estimate = estimator(ask, stream) if has_state else None
+            found = []
+            for x in path:
+                past = tuple(stream.taken) if given_past else ()
+                g = estimate(x.copy()) if estimate else estimator(ask, x.copy(), stream)
+                found.append((past, np.array(g, dtype=np.float64)))
+            return found
+
+        try:
+            drawn = list(branches(run))
+        except Unscripted as why:
+            raise InputError(
+                f"the draws of {estimator.__name__} cannot be enumerated: {why}."
+            ) from why
+        for t, x in enumerate(path):
+            groups: dict[Any, list[tuple[float, Floats]]] = {}
+            for chance, estimates in drawn:
+                past, g = estimates[t]
+                groups.setdefault(past, []).append((chance, g))
+            for past, rows in groups.items():
+                lines = _bias(rows, np.asarray(ask.gradient(x)))
+                if lines:
+                    lines[0] = f"{estimator.__name__} is biased at call {t + 1}: {lines[0]}"
+                    lines[1] += f" given the draws {[one[0] for one in past]}" if past else ""
+                    fail(lines, format_call(unbiased, estimator, ask))
+
+
+def _bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
+    """Return what is wrong with the mean of estimates, each with its probability."""
+    total = sum(chance for chance, _ in rows)
+    mean = np.asarray(sum(chance * g for chance, g in rows) / total)
+    size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))
+    bias = np.abs(mean - target)
+    if bias.max() <= _ROUNDING * size:
+        return []
+    k = int(bias.argmax())
+    chance, g = max(rows, key=lambda row: row[0] * abs(row[1].flat[k] - target.flat[k]))
+    return [
+        f"mean {mean.flat[k]:.10g}, gradient {target.flat[k]:.10g} (entry {k})",
+        f"over {len(rows)} sequences of draws",
+        f"largest contribution: {g.flat[k]:.10g} with probability {chance / total:.6g}",
+    ]

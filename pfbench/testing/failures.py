@@ -1,0 +1,81 @@
+"""Failures of checks: at most five lines, with the numbers and the call that reproduces them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from pfbench.testing.steppers import Layers
+
+_MAX_LINES = 5
+_MAX_LENGTH = 200
+
+
+def fail(lines: Sequence[str], call: str) -> NoReturn:
+    """Raise AssertionError of at most five lines, the last of which is the call.
+
+    Parameters
+    ----------
+    lines
+        What is wrong, the most important first.
+    call
+        The call that failed.
+    """
+    shown = list(lines)
+    if len(shown) >= _MAX_LINES:
+        more = len(shown) - (_MAX_LINES - 2)
+        shown = [*shown[: _MAX_LINES - 2], f"({more} more of this kind)"]
+    shown.append(f"reproduce: {call}")
+    raise AssertionError("\n".join(line[:_MAX_LENGTH] for line in shown))
+
+
+def format_call(check: Callable[..., Any], *given: Any, **hyper: Any) -> str:
+    """Return a call as text."""
+    return f"{check.__name__}({', '.join([*map(_shown, given), *_settings(hyper)])})"
+
+
+def format_settings(hyper: Mapping[str, Any]) -> str:
+    """Return parameters as text: ``lr=0.1, momentum=0.9``."""
+    return ", ".join(_settings(hyper))
+
+
+def _settings(hyper: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={_shown(value)}" for name, value in hyper.items()]
+
+
+def _shown(value: Any) -> str:
+    return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)
+
+
+def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
+    """Return how far two runs are apart, in the largest step, where most, and its two numbers.
+
+    Returns
+    -------
+    tuple
+        The deviation (infinite if one is not finite alone, or nothing moves), the step at which it
+        is largest, and ``x[...] = a, expected b`` there.
+    """
+    step = max(
+        (
+            float(np.abs(after - before).max())
+            for one, other in pairwise(expected)
+            for before, after in zip(one, other, strict=True)
+        ),
+        default=0.0,
+    )
+    worst, at, words = 0.0, 0, ""
+    for t, (one, other) in enumerate(zip(points, expected, strict=True)):
+        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+            with np.errstate(invalid="ignore"):
+                apart = np.abs(a - b)
+            apart[~np.isfinite(apart)] = np.inf
+            apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+            if apart.max() > worst:
+                index = np.unravel_index(int(apart.argmax()), apart.shape)
+                layer = f"layer {number}, " if len(one) > 1 else ""
+                where = ",".join(map(str, index))
+                worst, at = float(apart.max()), t
+                words = f"{layer}x[{where}] = {a[index]:.10g}, expected {b[index]:.10g}"
+    return (worst / step if step > 0.0 else np.inf * (worst > 0.0) if worst else 0.0), at, words

@@ -1,0 +1,191 @@
+"""Covariance: a method that is run on a transformed problem makes the transformed points."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.testing.failures import deviation, fail, format_call
+from pfbench.testing.steppers import Layers, Stepper
+
+_STEPS = 12
+
+_FACTOR = 4.0
+"""A power of two: it commutes with rounding."""
+
+
+@dataclass(frozen=True)
+class _Map:
+    """What is done with points and gradients, and with a point of the transformed run."""
+
+    point: Callable[[Layers], Layers]
+    gradient: Callable[[Layers], Layers]
+    back: Callable[[Layers], Layers]
+
+
+def tolerance_of(make: Stepper) -> float:
+    """Return the deviation, in the largest step, up to which runs are equal but for rounding."""
+    return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
+
+
+def covariant(
+    make: Any,
+    group: str,
+    *,
+    scales: Mapping[str, float] = MappingProxyType({}),
+    tolerance: float | None = None,
+    **hyper: Any,
+) -> None:
+    """Check that a stepper commutes with the maps of a group.
+
+    Parameters
+    ----------
+    make
+        From `stepper`; for "affine map of the set" a solver ``run(grad, lmo, x0, **hyper)``.
+    group
+        ===========================  ==============================================
+        "scale of f"                 gradients times 4
+        "scale of x"                 points times 4, gradients over 4
+        "permutation"                of the entries along each axis
+        "rotation"                   of a layer's entries, as one vector
+        "two-sided rotation"         of a matrix, W -> U W V
+        "order of layers"            the layers in reverse order
+        "idle layer"                 one more layer, without gradients: it stays
+        "affine map of the set"      of the polytope of a Frank-Wolfe method
+        ===========================  ==============================================
+    scales
+        The power of the factor with which a parameter scales with the group; 0 if not given.
+    tolerance
+        Largest deviation, as a multiple of the largest step; from the type if not given: 1e-9 in
+        double precision. What is equal bit by bit has none.
+    hyper
+        The parameters.
+
+    Raises
+    ------
+    AssertionError
+        If the runs differ.
+    InputError
+        If the group is unknown, or needs other layers.
+    """
+    if group == "affine map of the set":
+        from pfbench.testing.affine import check_affine
+
+        check_affine(make, hyper, 1e-9 if tolerance is None else tolerance)
+        return
+    if group not in _GROUPS:
+        raise InputError(f"group={group!r} is none of {', '.join(_GROUPS)}, affine map of the set.")
+    unknown = [name for name in scales if name not in hyper]
+    if unknown:
+        raise InputError(f"scales names {unknown[0]}, which is no parameter that is given.")
+    x0, grads = make.draw(make.steps or _STEPS)
+    rng = np.random.default_rng((make.seed, 1))
+    mapped, transform = _GROUPS[group](make, rng)
+    scaled = {
+        name: value * _FACTOR ** scales[name] if name in scales else value
+        for name, value in hyper.items()
+    }
+    expected = make.follow(x0, grads, hyper)
+    there = mapped.follow(transform.point(x0), [transform.gradient(g) for g in grads], scaled)
+    if group == "idle layer":
+        expected = [[*point, there[0][-1]] for point in expected]
+    apart, t, words = deviation([transform.back(point) for point in there], expected)
+    if not apart <= (tolerance_of(make) if tolerance is None else tolerance):
+        powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
+        lines = [
+            f"{make.label} is not covariant under {group}: step {t} differs by {apart:.3g} of the "
+            "largest step",
+            f"transformed back, {words}",
+        ]
+        if group.startswith("scale"):
+            lines.append(
+                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant as eps scales, "
+                "too: give it, and its power in scales"
+            )
+        given = {"scales": dict(scales)} if scales else {}
+        fail(lines, format_call(covariant, make, group, **given, **hyper))
+
+
+# --- groups ---------------------------------------------------------------------------------------
+
+
+def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Map]]:
+    def times(factor: float) -> Callable[[Layers], Layers]:
+        return lambda layers: [factor * layer for layer in layers]
+
+    return lambda make, rng: (make, _Map(times(point), times(gradient), times(1 / point)))
+
+
+def _per_layer(
+    draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
+) -> Callable[..., tuple[Stepper, _Map]]:
+    """Return the group of isometries that are drawn for each layer: of points and gradients."""
+
+    def of(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+        drawn = [draw(rng, shape) for shape in make.shapes]
+
+        def there(layers: Layers) -> Layers:
+            return [f(layer) for (f, _), layer in zip(drawn, layers, strict=True)]
+
+        def back(layers: Layers) -> Layers:
+            return [f(layer) for (_, f), layer in zip(drawn, layers, strict=True)]
+
+        return make, _Map(there, there, back)
+
+    return of
+
+
+def _permutation(rng: Any, shape: tuple[int, ...]) -> Any:
+    orders = [rng.permutation(k) for k in shape]
+    inverse = [np.argsort(order) for order in orders]
+    return (lambda a: a[np.ix_(*orders)]), (lambda a: a[np.ix_(*inverse)])
+
+
+def _rotation(rng: Any, shape: tuple[int, ...]) -> Any:
+    Q = _orthogonal(rng, int(np.prod(shape)))
+    return (lambda a: (Q @ a.ravel()).reshape(shape)), (lambda a: (Q.T @ a.ravel()).reshape(shape))
+
+
+def _two_sided(rng: Any, shape: tuple[int, ...]) -> Any:
+    if len(shape) != 2:
+        raise InputError(f"two-sided rotation needs matrices, and a layer has the shape {shape}.")
+    U, V = _orthogonal(rng, shape[0]), _orthogonal(rng, shape[1])
+    return (lambda a: U @ a @ V), (lambda a: U.T @ a @ V.T)
+
+
+def _orthogonal(rng: Any, k: int) -> Floats:
+    return np.linalg.qr(rng.standard_normal((k, k)))[0]
+
+
+def _reversed(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+    if len(make.shapes) < 2:
+        raise InputError("order of layers needs a list of at least two shapes: shape=[(4,), (4,)].")
+
+    def turn(layers: Layers) -> Layers:
+        return layers[::-1]
+
+    return make.with_shapes(make.shapes[::-1]), _Map(turn, turn, turn)
+
+
+def _idle(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+    extra = rng.standard_normal(make.shapes[-1])
+    return make.with_shapes((*make.shapes, make.shapes[-1])), _Map(
+        lambda layers: [*layers, extra], lambda layers: [*layers, None], lambda layers: layers
+    )
+
+
+_GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _Map]]] = MappingProxyType(
+    {
+        "scale of f": _scaling(1.0, _FACTOR),
+        "scale of x": _scaling(_FACTOR, 1 / _FACTOR),
+        "permutation": _per_layer(_permutation),
+        "rotation": _per_layer(_rotation),
+        "two-sided rotation": _per_layer(_two_sided),
+        "order of layers": _reversed,
+        "idle layer": _idle,
+    }
+)

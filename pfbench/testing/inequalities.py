@@ -1,0 +1,226 @@
+"""Inequalities that each step of a method must satisfy."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.testing.failures import fail, format_call
+from pfbench.testing.steppers import Layers, Stepper
+
+_STEPS = 12
+
+_ROUNDING = 64.0
+"""Roundings of each term that are no violation."""
+
+Inequality = Callable[[Any, Any, Any], tuple[float, float, Mapping[str, float]]]
+"""Takes x_t, x_{t+1} and the gradient; returns left, right and terms: left <= right must hold."""
+
+
+def descends(
+    make: Stepper,
+    inequality: Inequality,
+    *,
+    gradient: Callable[[Any], Any] | None = None,
+    **hyper: Any,
+) -> None:
+    """Check an inequality at each step.
+
+    Parameters
+    ----------
+    make
+        From `stepper`.
+    inequality
+        ``inequality(before, after, g)`` returns left, right and the terms by name. Ready are
+        `smooth`, `lmo` and `gap_recursion`.
+    gradient
+        Gradient at a point, which the method then follows; that of the inequality, or random
+        gradients if not given.
+    hyper
+        The parameters.
+
+    Raises
+    ------
+    AssertionError
+        If left exceeds right by more than 64 roundings of left and all terms.
+    """
+    steps = make.steps or _STEPS
+    x0, grads = make.draw(steps)
+
+    def shown(layers: Layers) -> Any:
+        return layers if make.is_layered else layers[0]
+
+    oracle = gradient or getattr(inequality, "gradient", None)
+    if oracle is not None:
+        grads = []
+        for _ in range(steps):  # a stepper takes gradients, so it is run from x0 for each new one
+            g = oracle(shown(make.follow(x0, grads, hyper)[-1]))
+            grads.append(list(g) if make.is_layered else [np.asarray(g, dtype=np.float64)])
+    points = make.follow(x0, grads, hyper)
+    check = inequality.begin() if hasattr(inequality, "begin") else inequality
+    for t, g in enumerate(grads):
+        left, right, terms = check(shown(points[t]), shown(points[t + 1]), shown(g))
+        size = abs(left) + sum(map(abs, terms.values()))
+        if not left - right <= _ROUNDING * make.unit_roundoff * size:
+            listed = ", ".join(f"{name} {value:.6g}" for name, value in terms.items())
+            x = ", ".join(repr(float(v)) for layer in points[t] for v in layer.ravel()[:4])
+            lines = [
+                f"{make.label} violates {_name(inequality)} at step {t + 1}: {left:.10g} > "
+                f"{right:.10g} (by {left - right:.3g})",
+                f"terms: {listed or 'none'}",
+                f"x before the step begins {x}",
+            ]
+            fail(lines, format_call(descends, make, inequality, **hyper))
+
+
+def _name(inequality: Any) -> str:
+    return getattr(inequality, "__name__", type(inequality).__name__)
+
+
+class _Stated:
+    """A ready inequality, with the text that makes it."""
+
+    def __init__(self, label: str, **stated: Any) -> None:
+        self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in stated.items())})"
+
+
+class smooth(_Stated):  # noqa: N801 - it is used as a function
+    """f(x+) <= f(x) + <g, d> + L |d|^2/2, d = x+ - x: one violation refutes L.
+
+    Parameters
+    ----------
+    value, gradient
+        f and its gradient, at an array.
+    L
+        The smoothness constant that is stated.
+    """
+
+    def __init__(
+        self, value: Callable[[Any], float], gradient: Callable[[Any], Any], L: float
+    ) -> None:
+        super().__init__("smooth", L=L)
+        self.value, self.gradient, self.L = value, gradient, L
+
+    def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
+        """Return f(x+) - f(x), and the two terms that bound it."""
+        d = after - before
+        f, f_after = float(self.value(before)), float(self.value(after))
+        linear, square = float(np.vdot(g, d)), self.L * float(np.vdot(d, d)) / 2
+        terms = {"f": f, "f+": f_after, "<g,d>": linear, "L|d|^2/2": square}
+        return f_after, f + linear + square, terms
+
+
+class lmo(_Stated):  # noqa: N801 - it is used as a function
+    """Singular values of the direction of a spectral method, along those of the momentum.
+
+    The momentum N_t is formed from the gradients; O_t = -(x_{t+1} - (1 - lr wd) x_t)/(lr scale).
+    With N_t = U diag(s) V', each u_i' O_t v_i must lie in [lo, hi] where s_i >= |N_t|_F/100, and
+    each u_i' O_t v_j must be at most `slack`. Five steps of Muon's iteration have
+    ``lo=0.6818, hi=1.1344``, other coefficients other intervals.
+
+    Parameters
+    ----------
+    lo, hi
+        The interval.
+    lr, weight_decay, momentum, nesterov
+        Parameters of the method.
+    scale
+        Factor of a layer of rows x columns, a convolution as rows x (all else).
+    slack
+        Widens the interval, as 0.02 for an iteration in bfloat16.
+    """
+
+    def __init__(
+        self,
+        lo: float,
+        hi: float,
+        lr: float,
+        *,
+        weight_decay: float = 0.0,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        scale: Callable[[int, int], float] = lambda rows, columns: 1.0,
+        slack: float = 1e-3,
+    ) -> None:
+        super().__init__("lmo", lo=lo, hi=hi, lr=lr)
+        self.lo, self.hi, self.lr, self.decay = lo, hi, lr, weight_decay
+        self.momentum, self.nesterov, self.scale, self.slack = momentum, nesterov, scale, slack
+        self._buffers: list[Any] = []
+
+    def begin(self) -> "lmo":
+        """Return the inequality with the momentum of a new run."""
+        self._buffers = []
+        return self
+
+    def __call__(self, before: Any, after: Any, g: Any) -> Any:
+        """Return the singular value that is furthest out of the interval, and its limit."""
+        layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
+        self._buffers = self._buffers or [0.0 * q for q in layers[2]]
+        found = []
+        for k, (x, y, q) in enumerate(zip(*layers, strict=True)):
+            self._buffers[k] = m = self.momentum * self._buffers[k] + q
+            n = q + self.momentum * m if self.nesterov else m
+            n = n.reshape(len(n), -1)
+            step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
+            o = step / (self.lr * self.scale(*n.shape))
+            u, s, v = np.linalg.svd(n, full_matrices=False)
+            kept = s >= 1e-2 * float(np.linalg.norm(n))
+            image = (u.T @ o @ v.T)[np.ix_(kept, kept)]
+            inside = np.diag(image)
+            outside = float(np.abs(image - np.diag(inside)).max())
+            terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
+            most, least = float(inside.max()), float(inside.min())
+            found += [
+                (most, self.hi + self.slack, {"largest singular value": most, **terms}),
+                (self.lo - self.slack, least, {"least singular value": least, **terms}),
+                (outside, self.slack, {"off the momentum's directions": outside, **terms}),
+            ]
+        return max(found, key=lambda one: one[0] - one[1])
+
+
+class gap_recursion(_Stated):  # noqa: N801 - it is used as a function
+    """The recursion of the primal-dual gap of Frank-Wolfe with open-loop steps 2/(t+2).
+
+    A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2, a_t = 2t+2, A_t = (t+1)(t+2), with
+    G_t = f(x_{t+1}) - L_t and A_t L_t the sum of a_i (f(x_i) + <grad f(x_i), v_i - x_i>), for f
+    convex and L-smooth.
+
+    Parameters
+    ----------
+    value, gradient
+        f and its gradient, at an array.
+    lmo
+        Returns the vertex v_t that minimises <g, v>.
+    L
+        The smoothness constant.
+    """
+
+    def __init__(
+        self,
+        value: Callable[[Any], float],
+        gradient: Callable[[Any], Any],
+        lmo: Callable[[Any], Any],
+        L: float,
+    ) -> None:
+        super().__init__("gap_recursion", L=L)
+        self.value, self.gradient, self.lmo, self.L = value, gradient, lmo, L
+        self.begin()
+
+    def begin(self) -> "gap_recursion":
+        """Return the inequality at the start of a run."""
+        self._t, self._lower, self._last = 0, 0.0, 0.0
+        return self
+
+    def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
+        """Return the increase of A_t G_t, and its bound."""
+        t = self._t
+        a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
+        toward = np.asarray(self.lmo(g)) - before
+        self._lower += a * (float(self.value(before)) + float(np.vdot(g, toward)))
+        gap = A * float(self.value(after)) - self._lower
+        bound = self.L * a * a / (2 * A) * float(np.vdot(toward, toward))
+        left, last = gap - self._last, self._last
+        self._t, self._last = t + 1, gap
+        terms = {"A_t f(x+)": gap + self._lower, "A_t L_t": self._lower, "A_{t-1} G_{t-1}": last}
+        return left, bound, {**terms, "bound": bound}

@@ -1,0 +1,189 @@
+"""Equality of laws: of all points of two methods, over all that they draw."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.testing.failures import deviation, fail, format_call
+from pfbench.testing.groups import tolerance_of
+from pfbench.testing.steppers import Stepper
+from pfbench.verification.instruments.draws import Unscripted, branches
+
+_STEPS = 12
+
+_ROUNDING = 1e-9
+"""Relative distance up to which two numbers are equal but for rounding."""
+
+_LEVEL = 1e-3
+"""Probability that the test of samples rejects equal laws."""
+
+_RUNS = 80
+"""Runs of each method in the test of samples."""
+
+_PAIRED = 5
+"""Runs with common seeds that are compared before any test."""
+
+
+def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str:
+    """Check that two methods make the same points, or points of the same law.
+
+    Parameters
+    ----------
+    a, b
+        Two steppers, whose points are compared up to rounding with the same gradients; or two
+        functions ``method(rng)`` that return the points x_1, x_2, ... and draw from `rng` alone.
+        Where all draws can be enumerated, the laws of (x_1, ..., x_at) are compared exactly.
+        Else five runs with common seeds are compared, and where these differ 80 runs of each, by
+        rank tests of five functionals at the level 1e-3 together.
+    at
+        Number of points of a function: at least 2, as the first have the same law too easily.
+    seed
+        Seed of the runs where draws cannot be enumerated.
+    hyper
+        Parameters of both; of functions, passed on.
+
+    Returns
+    -------
+    str
+        How it was decided.
+
+    Raises
+    ------
+    AssertionError
+        If the points or the laws differ.
+    InputError
+        If there are fewer points than `at`, or `a` is a stepper and `b` none.
+    """
+    call = format_call(same_law, a, b, **hyper)
+    if isinstance(a, Stepper) or isinstance(b, Stepper):
+        if not (isinstance(a, Stepper) and isinstance(b, Stepper)):
+            raise InputError("a and b must be two steppers, or two functions of a random stream.")
+        _same_points(a, b, hyper, call)
+        return "the points are equal up to rounding"
+
+    def outcome(method: Callable[..., Any], rng: Any) -> Floats:
+        points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
+        if len(points) < at:
+            raise InputError(f"{method.__name__} returns {len(points)} points, and at={at}.")
+        return np.concatenate(points[:at])
+
+    try:
+        exact = [list(branches(lambda rng, m=m: outcome(m, rng))) for m in (a, b)]
+    except Unscripted as why:
+        return _sampled(
+            [lambda rng, m=m: outcome(m, rng) for m in (a, b)], at, seed, str(why), call
+        )
+    distance, example = _total_variation(*exact)
+    if distance > 1e-9:
+        chances, x = example
+        raise_with = [
+            f"the laws of (x_1, ..., x_{at}) differ: total variation {distance:.6g}",
+            f"x_{at} = {_brief(x, at)} has probability {chances[0]:.6g} and {chances[1]:.6g}",
+            f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
+        ]
+        fail(raise_with, call)
+    return f"the laws are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
+
+
+def _same_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
+    x0, grads = a.draw(a.steps or _STEPS)
+    points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
+    apart, t, words = deviation(points, expected)
+    if not apart <= max(map(tolerance_of, (a, b))):
+        first = next(
+            t
+            for t in range(1, len(points))
+            if deviation(points[: t + 1], expected[: t + 1])[0] > max(map(tolerance_of, (a, b)))
+        )
+        lines = [
+            f"{a.label} and {b.label} differ from step {first} on, by {apart:.3g} of the largest "
+            f"step at step {t}",
+            words,
+        ]
+        fail(lines, call)
+
+
+def _brief(x: Floats, at: int) -> str:
+    last = x[-(len(x) // at) :]
+    return f"[{', '.join(f'{v:.6g}' for v in last[:4])}{', ...' if len(last) > 4 else ''}]"
+
+
+def _total_variation(
+    a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
+) -> tuple[float, tuple[tuple[float, float], Floats]]:
+    """Return the distance of two finite laws, and the outcome that differs most.
+
+    Numbers of a coordinate are equal where no gap between neighbours exceeds rounding.
+    """
+    rows = np.array([x for _, x in (*a, *b)])
+    names = np.zeros(rows.shape, dtype=np.int64)
+    for k, column in enumerate(rows.T):
+        order = np.argsort(column)
+        gap = _ROUNDING * max(float(np.abs(column).max()), 1e-300)
+        names[order[1:], k] = np.cumsum(np.diff(column[order]) > gap)
+    chances: dict[bytes, list[float]] = {}
+    where: dict[bytes, int] = {}
+    for row, (chance, _) in enumerate((*a, *b)):
+        key = names[row].tobytes()
+        where.setdefault(key, row)
+        chances.setdefault(key, [0.0, 0.0])[row >= len(a)] += chance
+    key = max(chances, key=lambda k: abs(chances[k][0] - chances[k][1]))
+    distance = 0.5 * sum(abs(p - q) for p, q in chances.values())
+    return distance, ((chances[key][0], chances[key][1]), rows[where[key]])
+
+
+def _sampled(methods: Sequence[Any], at: int, seed: int, why: str, call: str) -> str:
+    """Compare runs with common seeds, then samples."""
+    seeds = np.random.SeedSequence(seed).spawn(2 * _RUNS)
+    pairs = [[m(np.random.default_rng(s)) for m in methods] for s in seeds[:_PAIRED]]
+    if all(np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * np.abs(x).max()) for x, y in pairs):
+        return f"{_PAIRED} runs with common seeds are equal; not enumerated: {why}"
+    samples = [
+        np.array([_functionals(m(np.random.default_rng(s)), at) for s in seeds[side::2]])
+        for side, m in enumerate(methods)
+    ]
+    chances = [_rank_test(x, y) for x, y in zip(*(sample.T for sample in samples), strict=True)]
+    worst = int(np.argmin(chances))
+    if chances[worst] * len(chances) < _LEVEL:
+        medians = [float(np.median(sample[:, worst])) for sample in samples]
+        lines = [
+            f"the laws differ: p = {chances[worst] * len(chances):.2g} (rank test, {_RUNS} runs of "
+            f"each, 5 functionals)",
+            f"{_FUNCTIONALS[worst]}: medians {medians[0]:.6g} and {medians[1]:.6g}",
+            f"draws were sampled: {why}",
+        ]
+        fail(lines, call)
+    return f"not significantly different in {_RUNS} runs of each (p >= {min(chances):.2g})"
+
+
+_FUNCTIONALS = (
+    "norm of the last point",
+    "norm of the middle point",
+    "norm of the first point",
+    "distance of the last point from the first",
+    "sum of the entries of the last point",
+)
+
+
+def _functionals(flat: Floats, at: int) -> list[float]:
+    x = flat.reshape(at, -1)
+    norms = [float(np.linalg.norm(x[k])) for k in (-1, (at - 1) // 2, 0)]
+    return [*norms, float(np.linalg.norm(x[-1] - x[0])), float(x[-1].sum())]
+
+
+def _rank_test(x: Floats, y: Floats) -> float:
+    """Return the two-sided p-value of the rank-sum test, by its normal limit."""
+    both = np.concatenate([x, y])
+    values, inverse, ties = np.unique(both, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[inverse]
+    m, n = len(x), len(y)
+    total = m + n
+    variance = m * n / 12 * (total + 1 - float((ties**3 - ties).sum()) / (total * (total - 1)))
+    if len(values) == 1 or variance <= 0.0:
+        return 1.0
+    z = max(abs(float(ranks[:m].sum()) - m * (total + 1) / 2) - 0.5, 0.0) / math.sqrt(variance)
+    return math.erfc(z / math.sqrt(2))

@@ -1,0 +1,97 @@
+"""Optimisers as their papers print them, as plain functions from gradients to points.
+
+Each takes and returns arrays or lists of layers. They are what `same_law` compares with.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+
+JORDAN = ((3.4445, -4.7750, 2.0315),) * 5
+"""The coefficients of Muon's Newton-Schulz iteration."""
+
+Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]
+"""Takes a layer, its gradient, the number of the step and the state; returns the new layer."""
+
+
+def _follow(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
+    """Return the points of a method that moves each layer by itself."""
+    layered = isinstance(x0, list)
+    x, points = (x0 if layered else [x0]), [x0]
+    states: list[dict[str, Floats]] = [{} for _ in x]
+    for t, g in enumerate(grads, start=1):
+        layers = zip(x, g if layered else [g], states, strict=True)
+        x = [p if q is None else move(p, q, t, state) for p, q, state in layers]
+        points.append(x if layered else x[0])
+    return points
+
+
+def sgd(
+    x0: Any,
+    grads: Sequence[Any],
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> list[Any]:
+    """Return the points of stochastic gradient descent with momentum, as PyTorch documents it."""
+
+    def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
+        g = g + weight_decay * x
+        m = state.get("m")
+        state["m"] = m = g if m is None else momentum * m + (1 - dampening) * g
+        step = g if momentum == 0.0 else g + momentum * m if nesterov else m
+        return x - lr * step
+
+    return _follow(x0, grads, move)
+
+
+def adamw(
+    x0: Any,
+    grads: Sequence[Any],
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> list[Any]:
+    """Return the points of AdamW (Loshchilov, Hutter 2019, algorithm 2); Adam without decay."""
+    beta1, beta2 = betas
+
+    def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
+        state["m"] = m = beta1 * state.get("m", 0.0 * g) + (1 - beta1) * g
+        state["v"] = v = beta2 * state.get("v", 0.0 * g) + (1 - beta2) * g * g
+        root = np.sqrt(v / (1 - beta2**t))
+        return x * (1 - lr * weight_decay) - lr * (m / (1 - beta1**t)) / (root + eps)
+
+    return _follow(x0, grads, move)
+
+
+def muon(
+    x0: Any,
+    grads: Sequence[Any],
+    lr: float,
+    momentum: float = 0.95,
+    nesterov: bool = True,
+    weight_decay: float = 0.0,
+    scale: Callable[[int, int], float] = lambda rows, columns: max(1.0, rows / columns) ** 0.5,
+    coefficients: Sequence[tuple[float, float, float]] = JORDAN,
+) -> list[Any]:
+    """Return the points of Muon (Jordan et al. 2024) on matrices, in the type of the points."""
+
+    def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
+        state["m"] = m = momentum * state.get("m", 0.0 * g) + g
+        n = g + momentum * m if nesterov else m
+        n = n.reshape(len(n), -1)
+        wide = n if n.shape[0] <= n.shape[1] else n.T
+        o = wide / max(float(np.linalg.norm(wide)), 1e-7)
+        for a, b, c in coefficients:
+            s = o @ o.T
+            o = a * o + (b * s + c * s @ s) @ o
+        o = scale(*n.shape) * (o if wide is n else o.T)
+        return x * (1 - lr * weight_decay) - lr * o.reshape(x.shape)
+
+    return _follow(x0, grads, move)

@@ -1,0 +1,282 @@
+"""Steppers: the optimisers of any library as functions from gradients to iterates."""
+
+import inspect
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+
+Layers = list[Any]
+"""The layers of one point or gradient as arrays of float64; a gradient may have None."""
+
+Update = Callable[[Layers], Any]
+"""Takes one gradient and returns the new point, a list of layers."""
+
+KINDS = ("torch", "optax", "class", "function")
+
+_UNIT_ROUNDOFF = {
+    "float64": 2.0**-53,
+    "float32": 2.0**-24,
+    "float16": 2.0**-11,
+    "bfloat16": 2.0**-8,
+}
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """An optimiser as ``run(x0, grads, **hyper) -> list of points``; see `stepper`."""
+
+    optimizer: Any
+    shapes: tuple[tuple[int, ...], ...]
+    is_layered: bool
+    dtype: str
+    names: Mapping[str, str]
+    kind: str
+    steps: int | None
+    seed: int
+
+    def __call__(self, x0: Any, grads: Sequence[Any], **hyper: Any) -> list[Any]:
+        """Return the iterates, x0 first, each as x0 is: an array, or a list of layers."""
+        layered = self.is_layered
+        points = self.follow(
+            list(x0) if layered else [x0], [list(g) if layered else [g] for g in grads], hyper
+        )
+        return points if layered else [point[0] for point in points]
+
+    def __repr__(self) -> str:
+        shape: Any = list(self.shapes) if self.is_layered else self.shapes[0]
+        dtype = "" if self.dtype == "float64" else f", dtype={self.dtype!r}"
+        seed = "" if self.seed == 0 else f", seed={self.seed}"
+        return f"stepper({self.label}, shape={shape}{dtype}{seed})"
+
+    @property
+    def label(self) -> str:
+        """The name of the optimiser."""
+        return getattr(self.optimizer, "__name__", type(self.optimizer).__name__)
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Unit roundoff of the type in which the optimiser computes."""
+        return _UNIT_ROUNDOFF[self.dtype]
+
+    def in_double(self) -> "Stepper":
+        """Return the same stepper in double precision."""
+        return replace(self, dtype="float64")
+
+    def with_shapes(self, shapes: Sequence[tuple[int, ...]]) -> "Stepper":
+        """Return the same stepper for other layers."""
+        return replace(self, shapes=tuple(shapes), is_layered=True)
+
+    def draw(self, steps: int) -> tuple[Layers, list[Layers]]:
+        """Return the random start and gradients of the checks, standard normal."""
+        rng = np.random.default_rng(self.seed)
+        points = [[rng.standard_normal(s) for s in self.shapes] for _ in range(steps + 1)]
+        return points[0], points[1:]
+
+    def follow(self, x0: Layers, grads: list[Layers], hyper: Mapping[str, Any]) -> list[Layers]:
+        """Return the iterates as lists of layers in float64, x0 first.
+
+        Raises
+        ------
+        InputError
+            If a parameter is unknown or missing, or what is returned is no list of points.
+        """
+        named = {self.names.get(name, name): value for name, value in hyper.items()}
+        kind = self.kind or self._kind(named)
+        _check_names(self.label, self.optimizer, named, positional=2 if kind == "function" else 0)
+        if kind == "function":
+            return self._from_function(x0, grads, named)
+        update = {"torch": self._torch, "optax": self._optax, "class": self._class}[kind](x0, named)
+        points = [[self._double(layer) for layer in self._typed(x0)]]
+        for gradient in grads:
+            point = update(self._typed(gradient))
+            points.append([self._double(layer) for layer in self._as_layers(point)])
+        return points
+
+    def _kind(self, hyper: Mapping[str, Any]) -> str:
+        made = self.optimizer
+        torch = sys.modules.get("torch")
+        if isinstance(made, type):
+            is_torch = torch is not None and issubclass(made, torch.optim.Optimizer)
+            return (
+                "torch" if is_torch or _needed(getattr(made, "step", None)) == ["self"] else "class"
+            )
+        # A function of (x0, grads), or one that makes a transformation of its parameters.
+        first = [name for name in _needed(made) if name not in hyper]
+        return "function" if len(first) >= 2 else "optax"
+
+    # --- kinds ------------------------------------------------------------------------------------
+
+    def _from_function(self, x0: Layers, grads: list[Layers], hyper: Any) -> list[Layers]:
+        def shown(layers: Layers) -> Any:
+            typed = self._typed(layers)
+            return typed if self.is_layered else typed[0]
+
+        points = list(self.optimizer(shown(x0), [shown(g) for g in grads], **hyper))
+        if len(points) != len(grads) + 1:
+            raise InputError(
+                f"{self.label} returns {len(points)} points for {len(grads)} gradients: return "
+                f"{len(grads) + 1}, x0 among them."
+            )
+        if len({id(layer) for p in points for layer in self._as_layers(p)}) < len(points):
+            raise InputError(f"{self.label} returns the same array twice: append x.copy().")
+        return [[self._double(layer) for layer in self._as_layers(p)] for p in points]
+
+    def _torch(self, x0: Layers, hyper: Any) -> Update:
+        import torch
+
+        dtype = getattr(torch, self.dtype)
+        parameters = [torch.nn.Parameter(torch.tensor(layer, dtype=dtype)) for layer in x0]
+        optimizer = self.optimizer(parameters, **hyper)
+
+        def update(gradient: Layers) -> Layers:
+            for p, g in zip(parameters, gradient, strict=True):
+                p.grad = None if g is None else torch.tensor(g, dtype=dtype)
+            optimizer.step()
+            return [p.detach().to(torch.float64).numpy() for p in parameters]
+
+        return update
+
+    def _optax(self, x0: Layers, hyper: Any) -> Update:
+        """Follow an object of `init` and `update`, in the precision that is asked."""
+        optimizer = self.optimizer(**hyper)
+        if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
+            raise InputError(
+                f"{self.label} is no optimiser: give a class, a function run(x0, grads, **hyper) "
+                "that returns points, or one that returns an object with init and update."
+            )
+        jax = sys.modules.get("jax")
+        x = self._typed(x0)
+        state: list[Any] = []
+
+        def update(gradient: Layers) -> Layers:
+            from contextlib import nullcontext
+
+            nonlocal x
+            with nullcontext() if jax is None else jax.enable_x64(True):
+                lift = (lambda a: a) if jax is None else jax.numpy.asarray
+                x = [lift(layer) for layer in x]
+                if not state:
+                    state.append(optimizer.init(x))
+                change, state[0] = optimizer.update([lift(g) for g in gradient], state[0], x)
+                x = [(a + b).astype(a.dtype) for a, b in zip(x, change, strict=True)]
+            return x
+
+        return update
+
+    def _class(self, x0: Layers, hyper: Any) -> Update:
+        """Follow an object whose `step` or `update` takes (x, g) and returns the new x."""
+        made = self.optimizer(**hyper)
+        move = getattr(made, "step", None) or getattr(made, "update", None)
+        if move is None:
+            raise InputError(f"{self.label} has no step(x, g) that returns the new point.")
+        x: Any = self._typed(x0)
+        x = x if self.is_layered else x[0]
+
+        def update(gradient: Layers) -> Layers:
+            nonlocal x
+            x = move(x, gradient if self.is_layered else gradient[0])
+            if x is None:
+                raise InputError(f"{self.label}.{move.__name__}(x, g) returns None, not a point.")
+            return self._as_layers(x)
+
+        return update
+
+    # --- types ------------------------------------------------------------------------------------
+
+    def _typed(self, layers: Layers) -> Layers:
+        """Return copies in the type of the stepper; bfloat16 is for torch, which casts itself."""
+        dtype = "float64" if self.dtype == "bfloat16" else self.dtype
+        return [None if layer is None else np.array(layer, dtype=dtype) for layer in layers]
+
+    def _as_layers(self, point: Any) -> Layers:
+        return list(point) if self.is_layered or isinstance(point, list) else [point]
+
+    def _double(self, layer: Any) -> Floats:
+        return np.array(layer, dtype=np.float64)
+
+
+def stepper(
+    optimizer: Any,
+    *,
+    shape: Any = (5,),
+    dtype: str = "float64",
+    names: Mapping[str, str] = MappingProxyType({}),
+    kind: str = "",
+    steps: int | None = None,
+    seed: int = 0,
+) -> Stepper:
+    """Return an optimiser as a function from a start and gradients to iterates.
+
+    Parameters
+    ----------
+    optimizer
+        A class of torch (its instances have ``step()``), a function of optax, a class whose
+        instances have ``step(x, g)`` that returns the new point, or a plain function
+        ``run(x0, grads, **hyper)`` that returns the list of points, x0 among them.
+    shape
+        Shape of a point; a list of shapes makes points that are lists of layers.
+    dtype
+        Type of points and gradients: "float64", "float32", "float16", of torch "bfloat16".
+    names
+        Parameters of the optimiser by the names that a check uses: ``{"lr": "learning_rate"}``.
+    kind
+        "torch", "optax", "class" or "function", where it cannot be seen.
+    steps
+        Number of gradients; that of each check if not given.
+    seed
+        Seed of the start and the gradients, which are standard normal.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
+    is_layered = isinstance(shape, list)
+    shapes = tuple(tuple(s) for s in shape) if is_layered else (tuple(shape),)
+    if not callable(optimizer):
+        raise InputError("optimizer must be a class or a function, not an object made of it.")
+    if not shapes or min(math.prod(s) for s in shapes) < 1:
+        raise InputError(f"shape={shape} must be a shape, or a list of shapes, without zeros.")
+    if dtype not in _UNIT_ROUNDOFF or kind not in ("", *KINDS):
+        raise InputError(
+            f"dtype={dtype!r}, kind={kind!r}: the types are {', '.join(_UNIT_ROUNDOFF)}, the kinds "
+            f"{', '.join(KINDS)}."
+        )
+    if dtype == "bfloat16" and kind not in ("", "torch"):
+        raise InputError("bfloat16 is a type of torch alone: take float32 or float16.")
+    return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
+
+
+def _needed(function: Any) -> list[str]:
+    """Return the names of the arguments without defaults; empty where none can be seen."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    named = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return [p.name for p in named if p.default is p.empty]
+
+
+def _check_names(label: str, function: Any, given: Mapping[str, Any], positional: int) -> None:
+    """Refuse parameters that an optimiser lacks, by name."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters][positional:]
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise InputError(
+            f"{label} has no parameter {unknown[0]}: it takes {', '.join(known) or 'none'}; map "
+            f"a name with names={{{unknown[0]!r}: ...}}."
+        )

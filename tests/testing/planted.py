@@ -1,0 +1,206 @@
+"""Bugs of real optimisers of 2024 to 2026, planted back into right ones, and the check of each."""
+
+import inspect
+from types import SimpleNamespace
+
+import numpy as np
+
+from pfbench.testing import (
+    FiniteSum,
+    adamw,
+    covariant,
+    descends,
+    lmo,
+    muon,
+    no_dead_parameter,
+    published,
+    same_law,
+    stepper,
+    unbiased,
+)
+
+POLAR = [
+    (8.28721201814563, -23.595886519098837, 17.300387312530933),
+    (4.107059111542203, -2.9478499167379106, 0.5448431082926601),
+    (3.9486908534822946, -2.908902115962949, 0.5518191394370137),
+    (3.3184196573706015, -2.488488024314874, 0.51004894012372),
+    (2.300652019954817, -1.6689039845747493, 0.4188073119525673),
+]
+"""The first five coefficients of Polar Express, without safety factor; [lo, hi] below."""
+
+# --- the checks: what a maintainer writes ---------------------------------------------------------
+
+
+def every_parameter_of_muon(f, dtype):
+    make = stepper(f.muon, shape=(4, 6), dtype=dtype)
+    no_dead_parameter(make, lr=0.1, weight_decay=0.5, momentum=0.9, nesterov=[True, False])
+
+
+def steps_of_adamw(f, dtype):
+    make, reference = (stepper(run, shape=(4, 6), dtype=dtype) for run in (f.adamw, adamw))
+    same_law(make, reference, lr=0.1, weight_decay=0.5, betas=(0.9, 0.999), eps=1.0)
+
+
+def steps_of_muon(f, dtype):
+    make, reference = (stepper(run, shape=(4, 6), dtype=dtype) for run in (f.muon, muon))
+    same_law(make, reference, lr=0.1, weight_decay=0.5, momentum=0.9, nesterov=True)
+
+
+def scale_of_muon(f, dtype):
+    make = stepper(f.muon, shape=(4, 6), dtype=dtype)
+    covariant(make, "scale of f", lr=0.1, momentum=0.9, nesterov=False)
+
+
+def scale_of_adamw(f, dtype):
+    covariant(stepper(f.adamw, dtype=dtype), "scale of f", scales={"eps": 1}, lr=0.1, eps=1.0)
+
+
+def order_of_layers(f, dtype):
+    covariant(stepper(f.adamw, shape=[(4,), (4,)], dtype=dtype), "order of layers", lr=0.1)
+
+
+def idle_layer(f, dtype):
+    covariant(stepper(f.adamw, dtype=dtype), "idle layer", lr=0.1, weight_decay=0.5)
+
+
+def scale_of_layers(f, dtype):
+    make = stepper(f.muon, shape=[(32, 2, 2, 2), (8, 2), (2, 8)], dtype=dtype)
+    descends(
+        make,
+        lmo(0.68, 1.14, 0.1, momentum=0.9, nesterov=True, scale=lambda m, n: max(1, m / n) ** 0.5),
+        lr=0.1,
+        momentum=0.9,
+    )
+
+
+def directions(f, dtype):
+    def polar(x0, grads, **hyper):
+        return f.muon(x0, grads, coefficients=POLAR, **hyper)
+
+    make = stepper(polar, shape=(4, 6), dtype=dtype, kind="function")
+    descends(make, lmo(0.8764, 1.1236, 0.1, momentum=0.9, nesterov=True), lr=0.1, momentum=0.9)
+
+
+def weights_of_saga(f, dtype):
+    unbiased(f.saga, FiniteSum(weights=[1, 1, 1, 5]))
+
+
+def decay_in_the_type_of_the_weights(f, dtype):
+    make = stepper(f.AdamW, dtype=dtype)
+    no_dead_parameter(make, lr=1e-2, weight_decay=0.1)
+
+
+# --- the bugs: what stands in place of what -------------------------------------------------------
+
+PLANTED = {
+    "W1 decay computed, not used": (
+        "x * (1 - lr * weight_decay) - lr * o.r",
+        "x - lr * o.r",
+        every_parameter_of_muon,
+    ),
+    "W2 group says decay, step uses 0": (
+        "def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:\n"
+        '        state["m"] = m = momentum',
+        'def move(x, g, t, state, weight_decay=0.0):\n        state["m"] = m = momentum',
+        every_parameter_of_muon,
+    ),
+    "W3 decay of the new point": (
+        "return x * (1 - lr * weight_decay) - lr * (m / (1 - beta1**t)) / (root + eps)",
+        "return (x - lr * (m / (1 - beta1**t)) / (root + eps)) * (1 - lr * weight_decay)",
+        steps_of_adamw,
+    ),
+    "W4 momentum without effect where nesterov=False": (
+        "if nesterov else m\n        n = n",
+        "if nesterov else g\n        n = n",
+        every_parameter_of_muon,
+    ),
+    "W5 nesterov ignored": (
+        "g + momentum * m if nesterov else m\n        n =",
+        "m\n        n =",
+        every_parameter_of_muon,
+    ),
+    "W6 buffer normalised in place": (
+        "o = wide / max(float(np.linalg.norm(wide)), 1e-7)",
+        "o = wide\n        o /= max(float(np.linalg.norm(wide)), 1e-7)",
+        scale_of_muon,
+    ),
+    "W7 eps inside the root": (
+        "root = np.sqrt(v / (1 - beta2**t))",
+        "root = np.sqrt(v / (1 - beta2**t) + eps) - eps",
+        scale_of_adamw,
+    ),
+    "W8 eps scaled by the bias correction": (
+        "(root + eps)",
+        "(root + eps / np.sqrt(1 - beta2**t))",
+        steps_of_adamw,
+    ),
+    "W9 bias correction of the next step": (
+        "root = np.sqrt",
+        "t += 1\n        root = np.sqrt",
+        steps_of_adamw,
+    ),
+    "W10 steps not counted": ("root = np.sqrt", "t = 1\n        root = np.sqrt", steps_of_adamw),
+    "W11 counter of steps grows with each tensor": (
+        "move(p, q, t, state) for p, q, state in layers",
+        "move(p, q, len(x) * t + k, state) for k, (p, q, state) in enumerate(layers)",
+        order_of_layers,
+    ),
+    "W12 scale from height over width of a kernel": (
+        "o = scale(*n.shape) * (o",
+        "o = scale(*x.shape[-2:]) * (o",
+        scale_of_layers,
+    ),
+    "W13 scale missing": ("o = scale(*n.shape) * (o", "o = (o", scale_of_layers),
+    "W13 scale transposed": ("scale(*n.shape)", "scale(*n.shape[::-1])", scale_of_layers),
+    "W13 scale applied twice": ("scale(*n.shape)", "scale(*n.shape) ** 2", scale_of_layers),
+    "W14 list reversed": ("in coefficients:", "in coefficients[::-1]:", directions),
+    "W14 list shortened": ("in coefficients:", "in coefficients[:-1]:", directions),
+    "W14 another list": ("in coefficients:", "in JORDAN:", directions),
+    "W15 average in the buffer, gradient unscaled": (
+        'state.get("m", 0.0 * g) + g\n',
+        'state.get("m", 0.0 * g) + (1 - momentum) * g\n',
+        steps_of_muon,
+    ),
+    "W16 decay without a gradient": (
+        "p if q is None else",
+        "0.95 * p if q is None else",
+        idle_layer,
+    ),
+    "W18 no inverse probability": ("/ (total * p[i])", "", weights_of_saga),
+    "W18 weighted twice": ("ask.weights[i] / (", "ask.weights[i] ** 2 / (", weights_of_saga),
+    "W18 mean of the table without weights": (
+        "ask.weights @ table / total",
+        "table.mean(axis=0)",
+        weights_of_saga,
+    ),
+}
+
+SAGA = '''
+def saga(ask, rng):
+    """SAGA with weights, rows drawn by weight; the first call fills the table at its point."""
+    table, total = None, ask.weights.sum()
+    p = ask.weights / total
+
+    def estimate(x):
+        nonlocal table
+        if table is None:
+            table = np.array([ask.component(i, x) for i in range(ask.n)])
+        i = rng.choice(ask.n, p=p)
+        new = ask.component(i, x)
+        g = ask.weights[i] / (total * p[i]) * (new - table[i]) + ask.weights @ table / total
+        table[i] = new
+        return g
+
+    return estimate
+'''
+
+
+def implementation(*edits):
+    """Return the right optimisers, with texts of their source replaced."""
+    source = inspect.getsource(published) + SAGA
+    for old, new in edits:
+        assert source.count(old) == 1, (source.count(old), old)
+        source = source.replace(old, new)
+    module = {"__name__": "planted", "np": np}
+    exec(compile(source, "planted.py", "exec"), module)
+    return SimpleNamespace(**module)
