@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pfbench.adapters.sklearn_methods import PartialFit as PartialFit
     from pfbench.adapters.torch_losses import from_module as from_module
     from pfbench.adapters.torch_methods import TorchOptimizer as TorchOptimizer
+    from pfbench.base.function_methods import method_class as method_class
 
 _HOMES = homes_of(__name__)
 __all__ = list(_HOMES)

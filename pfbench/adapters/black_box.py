@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.adapters.handover import handed_over
 from pfbench.adapters.plain import PlainOracles
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.arrays import Floats
+from pfbench.base.callbacks import iterate_callback
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
@@ -73,7 +73,7 @@ class BlackBox(Algorithm):
             ):
                 tell(solution)
 
-        return handed_over(work)
+        return iterate_callback(work)
 
 
 def library(name: str, extra: str = "") -> Any:

@@ -1,16 +1,15 @@
 """The front door of Python: `pfbench.solve`, which takes names, classes and functions, too."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
-
-import numpy as np
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, NotBegun
+from pfbench.base.function_methods import FunctionMethod, is_method, is_solver, method_class
 from pfbench.base.names import check_names, told
-from pfbench.base.protocols import Algorithm, Asked, Choice, Measure, Problem
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
+from pfbench.base.state import Point
 from pfbench.base.user_code import blamed
 from pfbench.oracles.bundle import VERBS
 from pfbench.runs.loop import solve as loop
@@ -43,7 +42,8 @@ def solve(
         parameters, a function that makes one, ``"FILE.py:NAME"``.
     algorithm
         A name, as in ``"frank-wolfe[iterations=100]"``; from `pfbench.algorithm`; or somebody's
-        own in the same ways. A function of (ask, x, rng) that yields states is one, too.
+        own in the same ways. A function of (ask, x, rng) that yields states is one, too, and so
+        is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
     seed
         Seed of the algorithm, at least 0; the problem's data have a seed of their own.
     budget
@@ -82,10 +82,8 @@ def solve(
     """
     on = as_problem(problem)
     method = as_algorithm(algorithm, on)
-    if isolated and isinstance(method, Method):
-        raise InputError(
-            "isolated=True needs a class of its own file: a function knows the problem."
-        )
+    if isolated and isinstance(method, FunctionMethod):
+        raise InputError("isolated=True needs a class of its own file, not a function.")
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
     if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
@@ -107,7 +105,7 @@ def solve(
             strict=not isolated,
         )
     except NotBegun as error:
-        if not isinstance(method, Method):
+        if not isinstance(method, FunctionMethod) or method.arguments:
             raise
         called = (
             f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
@@ -147,43 +145,18 @@ def as_algorithm(what: Any, on: Problem) -> Choice | Algorithm:
     """
     if isinstance(what, str):
         return chosen_algorithm(spelled_out("algorithm", what))
-    if inspect.isroutine(what) and len(_needed(what)) == 3:
-        return cast(Algorithm, Method(what, on))
+    if inspect.isfunction(what) and (is_method(what) or len(_needed(what)) == 3):
+        lacks = getattr(on, "lacks", ())
+        offered = frozenset(v for v in VERBS if v not in lacks and hasattr(on, v))
+        what = method_class(what, requires=None if is_solver(what) else offered)
     found = _made(what)
     if not isinstance(found, Choice) and not callable(getattr(found, "run", None)):
         raise InputError(
             f"{told(what)} is no algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "
-            "pf.algorithm returns, an object of your own class, or a function of (ask, x, rng)."
+            "pf.algorithm returns, an object of your own class, or a function of (ask, x, rng) or "
+            "of (grad, lmo, x0)."
         )
     return cast(Choice | Algorithm, found)
-
-
-class Method:
-    """A function of (ask, x, rng) that yields states, as an algorithm.
-
-    Parameters
-    ----------
-    function
-        Its `run`.
-    on
-        The problem: it may ask all that this one offers.
-    """
-
-    summary = "a function"
-    source = "somebody's own"
-    counts = "as counted"
-    output = "last"
-    deterministic = False
-
-    def __init__(self, function: Callable[..., Iterator[State]], on: Problem) -> None:
-        self.name = function.__name__
-        lacks = getattr(on, "lacks", ())
-        self.requires = frozenset(v for v in VERBS if v not in lacks and hasattr(on, v))
-        self._function = function
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, starting at x."""
-        return self._function(ask, x, rng)
 
 
 def _made(what: Any) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.failures import place_of, placed
+from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
@@ -39,6 +40,8 @@ def formless(name: str) -> InputError:
 
 def load(name: str) -> Any:
     """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
+
+    Of a function that is a method, as `pfbench.base.function_methods` has it, that is a class.
 
     This runs the module; what it prints goes to the standard error. Names come from the command
     line or a spec, and are shown before. A file is the module of its name, and finds its
@@ -78,7 +81,8 @@ def load(name: str) -> Any:
         if not public:
             raise InputError(f"{place} has no {attribute}: nothing is defined there.")
         raise unknown(f"name in {place}", attribute, public)
-    return getattr(found, attribute)
+    named = getattr(found, attribute)
+    return method_class(named) if is_method(named) else named
 
 
 class _TooLong(BaseException):
@@ -193,13 +197,6 @@ def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     if lacks:
         raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
     return found
-
-
-def _asks_as_run_does(found: Any) -> bool:
-    """Return whether a function takes what `run` of an algorithm takes, and so is a method."""
-    if not inspect.isfunction(found):
-        return False
-    return list(inspect.signature(found).parameters) == ["ask", "x", "rng"]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pfbench.adapters.front import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, named_algorithm
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
+from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Problem
@@ -147,6 +148,7 @@ def is_imported(text: str) -> bool:
 
 def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
     """Return a name, the object, and its kind."""
+    what = method_class(what) if is_method(what) else what
     if not isinstance(what, str):
         label = getattr(what, "__qualname__", type(what).__qualname__)
         found = _made(what, Selector(label))

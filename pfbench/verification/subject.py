@@ -9,6 +9,7 @@ from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.verification.faults.compiled import compiled
 from pfbench.verification.faults.fault import Change, Edit, Fault
@@ -43,7 +44,7 @@ class Subject:
     ----------
     algorithm
         A class whose parameters are its constructor's, or an algorithm with its parameters; a
-        generated fault of one; None for the claim's own.
+        plain function; a generated fault of one; None for the claim's own.
     oracles
         Makes of a problem's backend the one that answers (a planted fault of a set or an oracle);
         measures are taken on the unchanged problem.
@@ -51,6 +52,10 @@ class Subject:
 
     algorithm: Any = None
     oracles: Callable[[Any], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if is_method(self.algorithm):
+            object.__setattr__(self, "algorithm", method_class(self.algorithm))
 
     @property
     def label(self) -> str | None:

@@ -33,9 +33,9 @@ class Later(BlackBox):
         raise ValueError("no good")
 
 
-def solver(grad, lmo, x0):
-    """A plain solver, which is no method of (ask, x, rng)."""
-    return x0 - grad(x0)
+def solver(function, vertex, start):
+    """A function of three arguments, which is no method of (ask, x, rng)."""
+    return start - function(start)
 
 
 def without_partial_fit():

@@ -16,7 +16,7 @@ from pfbench.adapters import (
     PartialFit,
     ScipyMinimize,
 )
-from pfbench.adapters.handover import Abandoned, handed_over
+from pfbench.base.callbacks import ConsumerClosed, iterate_callback
 from pfbench.base.errors import InputError, Refused
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.loop.streams import stream
@@ -263,16 +263,16 @@ def test_the_function_ends_with_the_generator():
         try:
             for k in range(9):
                 tell(k)
-        except Abandoned:
+        except ConsumerClosed:
             ended.append(threading.current_thread())
             raise
 
-    items = handed_over(work)
+    items = iterate_callback(work)
     assert [next(items), next(items)] == [0, 1]
     items.close()
     assert not ended[0].is_alive()
     with np.errstate(over="raise"):
-        assert list(handed_over(lambda tell: tell(np.geterr()["over"]))) == ["raise"]
+        assert list(iterate_callback(lambda tell: tell(np.geterr()["over"]))) == ["raise"]
 
 
 def test_a_stored_run_is_one_of_its_library(monkeypatch):

@@ -12,11 +12,11 @@ _PATIENCE = 5.0
 """Seconds that a function gets to end after it was told to."""
 
 
-class Abandoned(BaseException):
+class ConsumerClosed(BaseException):
     """Raised in the function where it hands something over that nobody waits for any more."""
 
 
-class _Exchange(Generic[Item]):
+class _CallbackChannel(Generic[Item]):
     """What goes to and fro between the generator and the function in its thread."""
 
     def __init__(self, work: Callable[[Callable[[Item], None]], object]) -> None:
@@ -28,7 +28,7 @@ class _Exchange(Generic[Item]):
         """Hand an item over, and wait until more is asked for."""
         self.came.put((item,))
         if not self.go_on.get():
-            raise Abandoned
+            raise ConsumerClosed
 
     def body(self) -> None:
         """Run the function to its end, or to what it raises."""
@@ -40,14 +40,15 @@ class _Exchange(Generic[Item]):
         self.came.put(ended)
 
 
-def handed_over(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
+def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
     """Yield what a function hands to the callback that it is given.
 
     The function runs in a thread of its own, but never at the same time as who asks for the items:
     so both see what they would in one thread, in the same order each time. What it raises is raised
-    where the next item is asked for. If no more is asked for, its next callback raises `Abandoned`.
+    where the next item is asked for. If no more is asked for, its next callback raises
+    `ConsumerClosed`.
     """
-    exchange = _Exchange(work)
+    exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.
     thread = Thread(target=copy_context().run, args=(exchange.body,), daemon=True)
     thread.start()

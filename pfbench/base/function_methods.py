@@ -1,0 +1,238 @@
+"""Plain functions as methods: generators of states, and solvers that call functions back."""
+
+import copyreg
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field, make_dataclass
+from functools import cache
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.callbacks import iterate_callback
+from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
+from pfbench.base.protocols import Verbs
+from pfbench.base.state import Point, State
+
+_GENERATOR = ("ask", "x", "rng")
+
+_ROLES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("f", "fun", "value", "objective"), "value"),
+        **dict.fromkeys(("grad", "gradient", "jac"), "gradient"),
+        **dict.fromkeys(("batch_grad", "batch_gradient"), "batch"),
+        **dict.fromkeys(("lmo", "lo"), "lo"),
+        **dict.fromkeys(("project", "projection"), "prox"),
+        **{"x0": "x0", "rng": "rng", "n": "n", "callback": "callback"},
+    }
+)
+"""What an argument of a solver stands for, by its name."""
+
+_QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
+
+
+class _FunctionMethodType(type):
+    """The type of classes that are made of functions, which pickle as the function does."""
+
+
+class FunctionMethod(metaclass=_FunctionMethodType):
+    """A plain function as a method; `method_class` makes a subclass of each function."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    requires: ClassVar[frozenset[str]]
+    function: ClassVar[Callable[..., Any]]
+    names: ClassVar[Mapping[str, str]]
+    arguments: ClassVar[Mapping[str, str]]
+    is_truncated: ClassVar[bool]
+    source: ClassVar[str] = "user-defined"
+    counts: ClassVar[str] = "as counted"
+    output: ClassVar[str] = "last"
+    deterministic: ClassVar[bool] = False
+
+    def run(self, ask: Any, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Yield a state after each update, starting at x; at most `iterations`, if given."""
+        fields: Any = self.__dataclass_fields__  # type: ignore[attr-defined]
+        hyper = {name: getattr(self, name) for name in fields}
+        most = hyper.pop("iterations") if self.is_truncated else None
+        hyper = {self.names.get(name, name): value for name, value in hyper.items()}
+        if not self.arguments:
+            return islice(type(self).function(ask, x, rng, **hyper), most)
+        return islice(self._call_back(ask, x, rng, hyper), most)
+
+    def _call_back(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
+        """Yield the iterates of a solver: those it passes to callback, yields, or queries."""
+        if not isinstance(x, np.ndarray):
+            raise InputError(f"{self.name} takes arrays: choose a problem whose points are arrays.")
+        function, roles = type(self).function, set(self.arguments.values())
+        yields = inspect.isgeneratorfunction(function)
+        last, ended = [x.copy()], list[BaseException]()
+
+        def work(hand_over: Callable[[State], None]) -> None:
+            def tell(z: Any) -> None:
+                point = np.array(z, dtype=np.float64).reshape(x.shape)
+                if not np.array_equal(point, last[0]) or "callback" in roles or yields:
+                    last[0] = point
+                    hand_over(State(point.copy()))
+
+            def query(verb: str, *given: Any) -> Any:
+                arrays = [np.array(z, dtype=np.float64).reshape(x.shape) for z in given[-1:]]
+                if verb in ("gradient", "batch") and not (yields or "callback" in roles):
+                    tell(arrays[0])
+                more = (np.zeros_like(x), 1.0) if verb == "prox" else ()
+                try:
+                    return getattr(ask, verb)(*given[:-1], *arrays, *more)
+                except (BudgetExhausted, TimeLimitReached) as error:
+                    ended.append(error)  # a solver may swallow it
+                    raise
+
+            offered = {"x0": x.copy(), "rng": rng, "callback": tell, "n": getattr(ask, "n", None)}
+            for verb in roles & _QUERIES:
+                offered[verb] = lambda *given, verb=verb: query(verb, *given)
+            given = {name: offered[role] for name, role in self.arguments.items()}
+            found = function(**given, **hyper)
+            if yields:
+                for point in found:
+                    tell(point)
+            elif found is not None and not ended:
+                point = np.array(found, dtype=np.float64)
+                point = point[-1] if point.ndim == x.ndim + 1 else point
+                if not np.array_equal(point.reshape(x.shape), last[0]):
+                    tell(point)
+            if ended:
+                raise ended[0]
+
+        return iterate_callback(work)
+
+
+def is_method(function: Any) -> bool:
+    """Return whether a function is a method: of (ask, x, rng), or of a gradient and x0."""
+    if not inspect.isfunction(function):
+        return False
+    roles = set(_arguments(function, getattr(function, "names", {})).values())
+    return _is_generator(function) or ("x0" in roles and bool(roles & {"gradient", "batch"}))
+
+
+def is_solver(function: Any) -> bool:
+    """Return whether a function is a method that calls functions back."""
+    return is_method(function) and not _is_generator(function)
+
+
+def _is_generator(function: Any) -> bool:
+    return tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
+
+
+def _arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
+    """Return what the arguments of a solver stand for, by name."""
+    mapped = {theirs: _ROLES[name] for name, theirs in names.items() if name in _ROLES}
+    roles = {**_ROLES, **mapped}
+    return {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
+
+
+@cache
+def _made(
+    function: Any, names: tuple[tuple[str, str], ...], requires: frozenset[str]
+) -> type[FunctionMethod]:
+    mapped = dict(names)
+    back = {theirs: ours for ours, theirs in names}
+    arguments = {} if _is_generator(function) else _arguments(function, mapped)
+    signature = inspect.signature(function).parameters
+    unknown = [theirs for theirs in back if theirs not in signature]
+    if unknown:
+        raise InputError(
+            f"{function.__name__} has no parameter {unknown[0]}, which names maps: it has "
+            f"{', '.join(signature)}."
+        )
+    taken = arguments or dict.fromkeys([*signature][:3])
+    fields: list[tuple[str, Any, Any]] = [
+        (
+            back.get(p.name, p.name),
+            p.annotation,
+            field(**({} if p.default is p.empty else {"default": p.default})),
+        )
+        for p in signature.values()
+        if p.name not in taken and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    is_truncated = "iterations" not in [name for name, *_ in fields]
+    if is_truncated:
+        fields.append(("iterations", int | None, field(default=None)))
+    stated = {
+        name: getattr(function, name)
+        for name in ("deterministic", "output", "source")
+        if hasattr(function, name)
+    }
+    lines = (inspect.getdoc(function) or "a plain function").splitlines()
+    return make_dataclass(
+        function.__name__,
+        fields,
+        bases=(FunctionMethod,),
+        frozen=True,
+        kw_only=True,
+        namespace={
+            **stated,
+            "__module__": function.__module__,
+            "__qualname__": function.__qualname__,
+            "__doc__": inspect.getdoc(function),
+            "name": function.__name__,
+            "summary": lines[0],
+            "requires": requires,
+            "function": staticmethod(function),
+            "names": MappingProxyType(mapped),
+            "arguments": MappingProxyType(arguments),
+            "is_truncated": is_truncated,
+        },
+    )
+
+
+def method_class(
+    function: Callable[..., Any],
+    names: Mapping[str, str] | None = None,
+    requires: frozenset[str] | None = None,
+) -> type[FunctionMethod]:
+    """Return a plain function as the class of a method, of which its parameters are fields.
+
+    A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
+    ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
+    iterates are what it passes to `callback`, or yields, else the points at which it queries a
+    gradient and the last that it returns. Both have a parameter `iterations` that ends the run, if
+    they state none. The attributes ``requires``, ``deterministic``, ``output``, ``names`` of the
+    function are those of the method.
+
+    Parameters
+    ----------
+    function
+        The function.
+    names
+        Its parameters by the names that pfbench uses: ``{"step": "learning_rate"}``.
+    requires
+        The oracles that it queries; those that its code names if not given.
+
+    Raises
+    ------
+    InputError
+        If it lacks a parameter that `names` maps.
+    """
+    given = names if names is not None else getattr(function, "names", {})
+    if requires is None:
+        asked = _QUERIES & {*_arguments(function, given).values()}
+        asked = _names_in(function.__code__) if _is_generator(function) else asked
+        requires = frozenset(getattr(function, "requires", asked))
+    return _made(function, tuple(sorted(given.items())), requires)
+
+
+def _names_in(code: Any) -> frozenset[str]:
+    """Return the oracles that a code object names, and those inside of it."""
+    inner = [one for one in code.co_consts if inspect.iscode(one)]
+    verbs = {name for name in code.co_names if name in vars(Verbs) and name[0] != "_"}
+    return frozenset(verbs.union(*map(_names_in, inner)))
+
+
+def _reduce(cls: Any) -> Any:
+    if "function" not in vars(cls):
+        return cls.__qualname__
+    return method_class, (cls.function, dict(cls.names), cls.requires)
+
+
+copyreg.pickle(_FunctionMethodType, _reduce)

@@ -1,0 +1,166 @@
+"""Rates and bounds of any method, decided as `pfbench verify` decides them."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.function_methods import is_method, method_class
+from pfbench.testing.failures import fail, format_call
+
+if TYPE_CHECKING:
+    from pfbench.verification.verdict import Verdict
+
+_TARGETS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.003)
+
+
+def rate(
+    solver: Any,
+    exponent: float,
+    *,
+    on: Any,
+    targets: Sequence[float] = _TARGETS,
+    count: str = "sfo",
+    measure: Any = "fw_gap",
+    parameters: Any = MappingProxyType({}),
+    names: Mapping[str, str] | None = None,
+    effort: str = "quick",
+    seed: int = 0,
+) -> "Verdict":
+    """Check that the calls to a target grow like 1/target to a power at most.
+
+    The exponent is the median over seeds of least-squares slopes; 7, 20 or 41 seeds are run. A rate
+    has no constant: finite runs never confirm it beyond their largest horizon, and it *holds* on an
+    easy problem without being true of the class.
+
+    Parameters
+    ----------
+    solver
+        A plain function as `pfbench.adapters.method_class` takes it, or any method of pfbench.
+    exponent
+        The claimed exponent.
+    on
+        The problem: a name, an object, or a function that makes one.
+    targets
+        Values of the measure, over 1.5 decades at least.
+    count
+        What is counted: "sfo", "fo", "lo", "po", "hvp", "sso", "fv".
+    measure
+        A measure by name, or a function of (problem, x).
+    parameters
+        Parameters of the solver, or a function of the problem's constants that returns them.
+    names
+        Parameters of the solver by the names used here: ``{"step": "learning_rate"}``.
+    effort, seed
+        As `pfbench.verify` takes them.
+
+    Returns
+    -------
+    Verdict
+        The verdict, with its evidence; a warning is given where it is inconclusive.
+
+    Raises
+    ------
+    AssertionError
+        If the rate is violated, or the method failed.
+    InputError
+        If an argument is out of range.
+    """
+    from pfbench.verification.stating.rate import rate as stated
+
+    check = stated(
+        exponent,
+        targets,
+        measure=measure,
+        count=count,
+        parameters=parameters if callable(parameters) else dict(parameters),
+        decades=min(1.5, _decades(targets)),
+    )
+    statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
+    call = format_call(rate, solver, exponent, on=on)
+    return _decided(check, statement, solver, on, names, effort, seed, call)
+
+
+def bound(
+    solver: Any,
+    formula: Callable[..., float],
+    measure: Any = "fw_gap",
+    *,
+    on: Any,
+    over: str = "every",
+    parameters: Any = MappingProxyType({}),
+    names: Mapping[str, str] | None = None,
+    effort: str = "quick",
+    seed: int = 0,
+) -> "Verdict":
+    """Check that a measure is at most a formula of constants and parameters.
+
+    Parameters
+    ----------
+    solver, on, names, effort, seed
+        As of `rate`.
+    formula
+        ``formula(c, a)``, of constants as `c.L_f` and parameters as `a.iterations`; also of t where
+        the bound is on every run.
+    measure
+        A measure by name, a kind of calls, or a function of (problem, x).
+    over
+        "every" iterate, "least", or in expectation "mean", "last", "output"; see
+        `pfbench.claims.bound`.
+    parameters
+        As of `rate`. With `iterations` among them longer horizons are tried, too.
+
+    Returns
+    -------
+    Verdict
+        As `rate` does.
+
+    Raises
+    ------
+    AssertionError
+        If the bound is violated, or the method failed.
+    InputError
+        If an argument is out of range.
+    """
+    from pfbench.verification.stating.bound import bound as stated
+
+    given = parameters if callable(parameters) else dict(parameters)
+    check = stated(formula, measure, over=over, parameters=given)
+    call = format_call(bound, solver, formula, measure, on=on)
+    return _decided(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
+
+
+def _decades(targets: Sequence[float]) -> float:
+    import math
+
+    return 0.99 * math.log10(max(targets) / min(targets))
+
+
+def _decided(
+    check: Any,
+    statement: str,
+    solver: Any,
+    on: Any,
+    names: Mapping[str, str] | None,
+    effort: str,
+    seed: int,
+    call: str,
+) -> "Verdict":
+    """Return the verdict on a claim about one method; raise where it is violated or failed."""
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.session import judge
+
+    method = method_class(solver, names) if is_method(solver) or names else solver
+    claim = Claim(
+        name=getattr(solver, "__name__", "solver"),
+        statement=statement,
+        algorithm=method,
+        instances=(on,) if isinstance(on, str) or callable(on) else (lambda: on,),
+        check=check,
+    )
+    found = judge(claim, effort=effort, seed=seed)
+    if found.verdict in ("violated", "failed"):
+        fail([f"{found.verdict}: {statement}", f"{found}", found.reason or "no reason"], call)
+    if not found.verdict.is_kept:
+        warnings.warn(f"{found.verdict}: {found} {found.reason}", stacklevel=3)
+    return found
