@@ -6,14 +6,21 @@ Installed with pfbench. In a test::
     def test_my_spider(holds):
         holds("shen2019-mse-spiderg", MySpider)
 
+
+    def test_counts(oracles):
+        ask = oracles("quadratic[rows=40,columns=8]")
+        my_frank_wolfe(ask.gradient, ask.lo, ask.start)
+
 pytest itself imports this module at each start, so everything else is imported on first use.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    from pfbench.testing.snapshots import CountedOracles
     from pfbench.verification.verdict import Verdict
 
 
@@ -43,9 +50,41 @@ class Holds(Protocol):
         """
 
 
+class OraclesOf(Protocol):
+    """Type of the fixture `oracles`."""
+
+    def __call__(self, problem: Any, *, seed: int = 0, within: float = 0.0) -> "CountedOracles":
+        """Return the counting oracles of a problem, as `ask` of a method.
+
+        They have `gradient`, `lo`, `batch` and so on, and `start`, `rng`, `n`, `D`. The calls are
+        compared with the counts file after the test.
+
+        Parameters
+        ----------
+        problem
+            A name, as in "quadratic[rows=40,columns=8]", or an object.
+        seed
+            Seed of the random streams.
+        within
+            Relative range in which the counts may differ.
+        """
+
+
+_SNAPSHOTS = pytest.StashKey["dict[str, Snapshot]"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option and the setting of count snapshots."""
+    group = parser.getgroup("pfbench")
+    group.addoption("--update-counts", action="store_true", help="write the counts of the tests")
+    parser.addini("pfbench_counts", "file of the counts", default="pfbench-counts.txt")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
     config.addinivalue_line("markers", "claims: puts a claim about an algorithm to the test")
+    if config.getoption("--update-counts") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--update-counts writes one file: run it with -n0.")
 
 
 @pytest.fixture
@@ -65,3 +104,36 @@ def holds() -> Holds:
         return found
 
     return look
+
+
+@pytest.fixture
+def oracles(request: pytest.FixtureRequest) -> OraclesOf:
+    """Count the oracle calls of a solver, and compare them with the counts file."""
+    snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
+
+    def count(problem: Any, *, seed: int = 0, within: float = 0.0) -> "CountedOracles":
+        from pfbench.testing.snapshots import Snapshot
+
+        snapshot = Snapshot(problem, seed, within)
+        times = sum(name.startswith(snapshot.name) for name in snapshots)
+        snapshots[f"{snapshot.name} use={times + 1}" if times else snapshot.name] = snapshot
+        return snapshot.oracles
+
+    return count
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Compare the counts of a test that passed, or write them."""
+    yield
+    snapshots = item.stash.get(_SNAPSHOTS, None)
+    if snapshots is None:
+        return
+    from pfbench.testing.snapshots import CountsFile
+
+    config = item.config
+    file = CountsFile(config.rootpath / config.getini("pfbench_counts"))
+    if config.getoption("--update-counts"):
+        file.update(item.nodeid, snapshots)
+    elif lines := file.differences(item.nodeid, snapshots):
+        pytest.fail("\n".join([*lines, "accept with --update-counts"]), pytrace=False)

@@ -25,8 +25,6 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     tolerance
         Largest distance, relative to the diameter of the polytope.
     """
-    from pfbench.testing.groups import covariant
-
     rng = np.random.default_rng(0)
     d, A = 4, np.diag([1.0, 3.0, 0.25, 2.0]) @ rng.standard_normal((4, 4)) + 2 * np.eye(4)
     b, vertices = rng.standard_normal(d), rng.standard_normal((12, d))
@@ -63,7 +61,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
             f"transformed back, {np.round(points[t], 6).tolist()}, expected "
             f"{np.round(expected[t], 6).tolist()}",
         ]
-        fail(lines, format_call(covariant, solver, "affine map of the set", **hyper))
+        fail(lines, format_call("covariant", solver, "affine map of the set", **hyper))
 
 
 def _points(

@@ -1,6 +1,6 @@
 """Failures of checks: at most five lines, with the numbers and the call that reproduces them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -30,9 +30,10 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
     raise AssertionError("\n".join(line[:_MAX_LENGTH] for line in shown))
 
 
-def format_call(check: Callable[..., Any], *given: Any, **hyper: Any) -> str:
-    """Return a call as text."""
-    return f"{check.__name__}({', '.join([*map(_shown, given), *_settings(hyper)])})"
+def format_call(check: Any, *given: Any, **hyper: Any) -> str:
+    """Return a call as text; `check` is a function or its name."""
+    arguments = ", ".join([*map(_shown, given), *_settings(hyper)])
+    return f"{getattr(check, '__name__', check)}({arguments})"
 
 
 def format_settings(hyper: Mapping[str, Any]) -> str:

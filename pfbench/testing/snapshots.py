@@ -1,0 +1,133 @@
+"""Count snapshots: the oracle calls of a test, compared with a text file under version control."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.files import whole
+from pfbench.oracles import Ledger, Oracles
+
+_HEAD = (
+    "# Oracle calls of tests, with hashes of the calls up to 1, 2, 4, ...: pytest --update-counts"
+)
+
+
+class CountedOracles(Oracles):
+    """The oracles of a problem, with its start and a random stream."""
+
+    start: Any
+    rng: np.random.Generator
+
+
+class Snapshot:
+    """The calls of one use of the oracles.
+
+    Parameters
+    ----------
+    problem
+        A name, as in "quadratic[rows=40,columns=8]", or an object.
+    seed
+        Seed of the problem's and the solver's random streams.
+    within
+        Relative range in which counts may differ, as between two libraries of linear algebra; then
+        the sequence of calls is not compared.
+    """
+
+    def __init__(self, problem: Any, seed: int = 0, within: float = 0.0) -> None:
+        from pfbench.adapters.front import as_problem
+        from pfbench.points import form_of
+        from pfbench.runs.loop.steps import Heard
+
+        on = as_problem(problem)
+        self.name = f"{problem if isinstance(problem, str) else on.name} seed={seed}"
+        self._within, self._ledger, self._number = within, Ledger(), 0
+        self._hash, self._hashes = hashlib.sha256(), list[str]()
+        start = on.start()
+        backend: Any = Heard(on.open(np.random.default_rng((seed, 0))), self._note)
+        self.oracles = CountedOracles(backend, self._ledger, on.set.diameter, form_of(start))
+        self.oracles.start, self.oracles.rng = start, np.random.default_rng((seed, 1))
+
+    def _note(self, verb: str, given: Any, answer: Any) -> None:
+        self._number += 1
+        self._hash.update(f"{verb} {self._ledger.spent};".encode())
+        if self._number.bit_count() == 1:
+            self._hashes.append(self._hash.hexdigest()[:6])
+
+    def entry(self) -> str:
+        """Return what the file has of it: the counts by kind, and the hashes of the calls."""
+        ends = [(round(c * (1 - self._within)), round(c * (1 + self._within))) for c in self.spent]
+        counts = [
+            f"{name}={low}" if low == high else f"{name}={low}..{high}"
+            for name, (low, high) in zip(COUNTED, ends, strict=True)
+            if high
+        ]
+        return " ".join(counts if self._within else [*counts, f"calls={':'.join(self._hashes)}"])
+
+    @property
+    def spent(self) -> list[int]:
+        """The counts, in the order of `COUNTED`."""
+        return self._ledger.spent
+
+    def difference(self, stored: str) -> str:
+        """Return how the calls differ from a stored entry; empty if they do not."""
+        was = dict(part.split("=", 1) for part in stored.split())
+        said, differs = [], False
+        for name, count in zip(COUNTED, self.spent, strict=True):
+            low, _, high = was.get(name, "0").partition("..")
+            if not int(low) <= count <= int(high or low):
+                sign = f" ({count - int(low):+d})" if not high else ""
+                said.append(f"{name.upper()} {count}, was {was.get(name, '0')}{sign}")
+                differs = True
+            elif count:
+                said.append(f"{name.upper()} equal")
+        before = was.get("calls", "").split(":")
+        if "calls" in was and before != self._hashes:
+            agree = [a == b for a, b in zip(before, self._hashes, strict=False)]
+            first = agree.index(False) if False in agree else len(agree)
+            at = f"up to {2 ** (first - 1)}, " if first else ""
+            said.append(f"calls agree {at}differ by {2**first}" if at else "the first call differs")
+            differs = True
+        return "; ".join(said) if differs else ""
+
+
+class CountsFile:
+    """The file of the snapshots: a line for each test and problem, ``KEY: counts``."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        pairs = [line.rpartition(": ") for line in lines if line and line[0] != "#"]
+        if any(not key for key, _, _ in pairs):
+            raise InputError(
+                f"{path} has a line that is not KEY: COUNTS: restore it, or delete it."
+            )
+        self._entries = {key: entry for key, _, entry in pairs}
+
+    def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
+        """Return what differs from the file: counts, new keys, and keys that are missing."""
+        here = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
+        lines = []
+        for key, snapshot in here.items():
+            stored = self._entries.get(key)
+            now = "not in the file: " + snapshot.entry()
+            if difference := now if stored is None else snapshot.difference(stored):
+                lines.append(f"{key}: {difference}")
+        lines += [f"{key}: no longer used" for key in self._of(test) if key not in here]
+        return lines
+
+    def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
+        """Write the snapshots of a test in place of its old ones."""
+        for key in self._of(test):
+            del self._entries[key]
+        self._entries |= {f"{test} {name}": one.entry() for name, one in snapshots.items()}
+        lines = [_HEAD, *(f"{key}: {self._entries[key]}" for key in sorted(self._entries))]
+        with whole(self._path) as target:
+            target.write(("\n".join(lines) + "\n").encode())
+
+    def _of(self, test: str) -> list[str]:
+        return [key for key in self._entries if key.startswith(f"{test} ")]
