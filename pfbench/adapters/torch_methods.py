@@ -11,14 +11,16 @@ from pfbench.adapters.plain import PlainOracles
 from pfbench.base.errors import InputError
 from pfbench.base.names import named
 from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.user_code import load
 
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """An optimiser of `torch.optim`, in double precision.
+    """An optimiser of torch, in double precision: of `torch.optim`, or any class like those.
 
-    Each call of its closure is one gradient, or one batch of S component gradients; the value is
-    asked only by LBFGS, which reads it.
+    Its one parameter has the shape of a point of the problem. Each call of its closure is one
+    gradient, or one batch of S component gradients; the value is asked only by LBFGS, which reads
+    it.
     """
 
     name = "torch-optimizer"
@@ -30,7 +32,7 @@ class TorchOptimizer(BlackBox):
 
     iterations: int = whole(MISSING, "T, the number of its steps")
     step: float = positive(MISSING, "lr")
-    optimizer: str = parameter("SGD", "a class of torch.optim")
+    optimizer: Any = parameter("SGD", "a class of torch.optim, FILE.py:NAME, or a class itself")
     batch: int | None = whole(None, "S; full gradients if not given")
     options: Mapping[str, Any] | None = parameter(None, "further arguments of the class")
 
@@ -43,7 +45,7 @@ class TorchOptimizer(BlackBox):
 
     @property
     def _reads_values(self) -> bool:
-        return self.optimizer == "LBFGS"
+        return getattr(self.optimizer, "__name__", self.optimizer) == "LBFGS"
 
     @property
     def asks(self) -> frozenset[str]:
@@ -54,8 +56,12 @@ class TorchOptimizer(BlackBox):
     def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
         torch = library("torch", '"pfbench[torch]"')
-        known = {name: one for name, one in vars(torch.optim).items() if isinstance(one, type)}
-        made = named("optimiser of torch.optim", self.optimizer, known)
+        made = self.optimizer
+        if isinstance(made, str) and ":" in made:
+            made = load(made)
+        elif not isinstance(made, type):
+            known = {name: one for name, one in vars(torch.optim).items() if isinstance(one, type)}
+            made = named("optimiser of torch.optim", made, known)
         # In the shape of a point: Muon takes matrices alone.
         p = torch.tensor(plain.point(plain.start), dtype=torch.float64, requires_grad=True)
         optimizer = made([p], lr=self.step, **dict(self.options or {}))

@@ -15,8 +15,8 @@ from pfbench.base.names import told
 FILE = ".py"
 """How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
 
-OWN_PARTS = frozenset({"set", "penalty"})
-"""The parameters of a problem that may be somebody's own, MODULE:NAME or FILE.py:NAME."""
+OWN_PARTS = frozenset({"set", "penalty", "optimizer"})
+"""The parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 # Before a name nothing else stands, so that its path may have what ends a value.

@@ -8,6 +8,7 @@ from pfbench.adapters import TorchOptimizer, from_module
 from pfbench.adapters.black_box import library
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
+from pfbench.base.selectors import own_in
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.sets import L2Ball
@@ -153,3 +154,24 @@ def test_a_module_in_any_surroundings(torch):
 
     with pytest.raises(InputError, match="random"):
         from_module(Noisy(1, 1), loss, X, y)
+
+
+@pytest.mark.parametrize("by_name", [True, False])
+def test_an_optimizer_of_no_library_is_run(torch, by_name):
+    """Only names of torch.optim were taken."""
+    import signed_momentum
+
+    named = "signed_momentum:SignedMomentum" if by_name else signed_momentum.SignedMomentum
+    on = pf.problem("quadratic", rows=20, columns=4, set="none")
+    method = TorchOptimizer(optimizer=named, iterations=5, step=0.5, options={"momentum": 0.5})
+    run = pf.solve(on, method, measures=["value"])
+    x, m = on.start(), 0.0
+    for _ in range(5):
+        m = 0.5 * m + on.gradient(x)
+        x = x - 0.5 * np.sign(m)
+    assert (run.status, run.counts.fo) == ("finished", 5)
+    np.testing.assert_array_equal(run.x, x)
+
+
+def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
+    assert own_in("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == ["mine.py:Mine"]
