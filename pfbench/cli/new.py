@@ -51,6 +51,10 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "verify {file} --receipt receipt.zip",
             "receipt --check receipt.zip",
         ),
+        "test": (
+            'solve -p "quadratic[source=synthetic,rows=40,columns=4,set=l2]" -a "{file}:{module}"',
+            "check {file}:{module}",
+        ),
         "sweep": ("run {file} --dry-run", "run {file}", "report {file}"),
         "suite": (
             "compare frank-wolfe --suite {file} --grid",
@@ -94,8 +98,8 @@ def new(
     """Write a working file to start from, with its test.
 
     Into the current folder: NAME.py, which works as it stands (NAME.toml of a sweep, and of a suite
-    with the methods of the suite quick), and test_NAME.py; of benchopt the folder benchmark_NAME,
-    for the command `benchopt run`; of action the folder NAME_action, for a workflow of GitHub, and
+    with the methods of the suite quick; three solvers of test), and test_NAME.py; of benchopt the
+    folder benchmark_NAME, for the command `benchopt run`; of action the folder NAME_action, for a workflow of GitHub, and
     the same as a script for a shell; of repository the folder NAME with a theorem, its test, the
     action and a workflow that runs it. Nothing is overwritten.
     """
@@ -130,7 +134,7 @@ def new(
         raise InputError(f"{module} is a module or a word of Python already: take another NAME.")
     for path, template in ((file, kind), (test, f"{kind}_test")):
         _write(path, template, names)
-    commands = [one.format(file=file, cls=names["MyThing"]) for one in NEXT[kind]]
+    commands = [one.format(file=file, module=module, cls=names["MyThing"]) for one in NEXT[kind]]
     shown = [f"wrote {file} and {test}; next:", *(f"  pfbench {one}" for one in commands)]
     show("\n".join([*shown, f"  pytest {test}"]))
 

@@ -41,7 +41,7 @@ def test_the_tests_that_are_written_pass(written):
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
-    assert "18 passed" in done.stdout
+    assert "23 passed" in done.stdout
 
 
 def test_what_is_written_is_formatted_and_without_lint(written):
