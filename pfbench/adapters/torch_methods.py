@@ -45,7 +45,7 @@ class TorchOptimizer(BlackBox):
 
     @property
     def _reads_values(self) -> bool:
-        return getattr(self.optimizer, "__name__", self.optimizer) == "LBFGS"
+        return bool(getattr(self.optimizer, "__name__", self.optimizer) == "LBFGS")
 
     @property
     def asks(self) -> frozenset[str]:

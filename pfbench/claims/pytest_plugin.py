@@ -70,7 +70,7 @@ class OraclesOf(Protocol):
         """
 
 
-_SNAPSHOTS = pytest.StashKey["dict[str, Snapshot]"]()
+_SNAPSHOTS = pytest.StashKey[dict[str, "Snapshot"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

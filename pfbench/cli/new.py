@@ -99,9 +99,9 @@ def new(
 
     Into the current folder: NAME.py, which works as it stands (NAME.toml of a sweep, and of a suite
     with the methods of the suite quick; three solvers of test), and test_NAME.py; of benchopt the
-    folder benchmark_NAME, for the command `benchopt run`; of action the folder NAME_action, for a workflow of GitHub, and
-    the same as a script for a shell; of repository the folder NAME with a theorem, its test, the
-    action and a workflow that runs it. Nothing is overwritten.
+    folder benchmark_NAME, for the command `benchopt run`; of action the folder NAME_action, for a
+    workflow of GitHub, and the same as a script for a shell; of repository the folder NAME with a
+    theorem, its test, the action and a workflow that runs it. Nothing is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
         raise unknown("kind", kind, (*NEXT, *_FOLDERS))

@@ -100,7 +100,7 @@ def unbiased(
     InputError
         If the draws cannot be enumerated.
     """
-    ask = FiniteSum() if problem is None else problem
+    ask: Any = FiniteSum() if problem is None else problem
     has_state = len(inspect.signature(estimator).parameters) == 2
     rng = np.random.default_rng(seed)
     d = getattr(ask, "d", None) or np.shape(ask.start())

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,21 +72,20 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
             raise InputError(f"{method.__name__} returns {len(points)} points, and at={at}.")
         return np.concatenate(points[:at])
 
+    methods = [partial(outcome, method) for method in (a, b)]
     try:
-        exact = [list(branches(lambda rng, m=m: outcome(m, rng))) for m in (a, b)]
+        exact = [list(branches(method)) for method in methods]
     except Unscripted as why:
-        return _sampled(
-            [lambda rng, m=m: outcome(m, rng) for m in (a, b)], at, seed, str(why), call
-        )
+        return _sampled(methods, at, seed, str(why), call)
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
-        raise_with = [
+        lines = [
             f"the laws of (x_1, ..., x_{at}) differ: total variation {distance:.6g}",
             f"x_{at} = {_brief(x, at)} has probability {chances[0]:.6g} and {chances[1]:.6g}",
             f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
         ]
-        fail(raise_with, call)
+        fail(lines, call)
     return f"the laws are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
 
 
