@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pfbench.testing.snapshots import CountedOracles
+    from pfbench.testing.snapshots import CountedOracles, Snapshot
     from pfbench.verification.verdict import Verdict
 
 
