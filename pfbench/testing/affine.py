@@ -10,6 +10,8 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.testing.failures import fail, format_call
 
+__tracebackhide__ = True  # of pytest
+
 _NAMES = ("f", "grad", "lmo", "x0")
 
 

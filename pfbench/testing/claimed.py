@@ -1,5 +1,6 @@
 """Rates and bounds of any method, decided as `pfbench verify` decides them."""
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -10,6 +11,8 @@ from pfbench.testing.failures import fail, format_call
 
 if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
+
+__tracebackhide__ = True  # of pytest
 
 _TARGETS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.003)
 
@@ -74,7 +77,7 @@ def rate(
         measure=measure,
         count=count,
         parameters=parameters if callable(parameters) else dict(parameters),
-        decades=min(1.5, _decades(targets)),
+        decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
     statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
     call = format_call(rate, solver, exponent, on=on)
@@ -128,12 +131,6 @@ def bound(
     check = stated(formula, measure, over=over, parameters=given)
     call = format_call(bound, solver, formula, measure, on=on)
     return _decided(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
-
-
-def _decades(targets: Sequence[float]) -> float:
-    import math
-
-    return 0.99 * math.log10(max(targets) / min(targets))
 
 
 def _decided(

@@ -11,6 +11,8 @@ from pfbench.base.errors import InputError
 from pfbench.testing.failures import fail, format_call, format_settings
 from pfbench.testing.steppers import Layers, Stepper
 
+__tracebackhide__ = True  # of pytest
+
 _STEPS = 3
 
 _SCALES = (1.0, 2.0**-30, 2.0**30)

@@ -11,6 +11,8 @@ from pfbench.base.errors import InputError
 from pfbench.testing.failures import fail, format_call
 from pfbench.verification.instruments.draws import Unscripted, branches
 
+__tracebackhide__ = True  # of pytest
+
 _ROUNDING = 1e-9
 
 _POINTS = 3

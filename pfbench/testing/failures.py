@@ -8,6 +8,8 @@ import numpy as np
 
 from pfbench.testing.steppers import Layers
 
+__tracebackhide__ = True  # of pytest
+
 _MAX_LINES = 5
 _MAX_LENGTH = 200
 
@@ -32,17 +34,13 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 
 def format_call(check: Any, *given: Any, **hyper: Any) -> str:
     """Return a call as text; `check` is a function or its name."""
-    arguments = ", ".join([*map(_shown, given), *_settings(hyper)])
+    arguments = ", ".join(filter(None, [*map(_shown, given), format_settings(hyper)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
 
 
 def format_settings(hyper: Mapping[str, Any]) -> str:
     """Return parameters as text: ``lr=0.1, momentum=0.9``."""
-    return ", ".join(_settings(hyper))
-
-
-def _settings(hyper: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={_shown(value)}" for name, value in hyper.items()]
+    return ", ".join(f"{name}={_shown(value)}" for name, value in hyper.items())
 
 
 def _shown(value: Any) -> str:

@@ -12,6 +12,8 @@ from pfbench.base.errors import InputError
 from pfbench.testing.failures import deviation, fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
+__tracebackhide__ = True  # of pytest
+
 _STEPS = 12
 
 _FACTOR = 4.0

@@ -9,6 +9,8 @@ from pfbench.base.arrays import Floats
 from pfbench.testing.failures import fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
+__tracebackhide__ = True  # of pytest
+
 _STEPS = 12
 
 _ROUNDING = 64.0

@@ -14,6 +14,8 @@ from pfbench.testing.groups import tolerance_of
 from pfbench.testing.steppers import Stepper
 from pfbench.verification.instruments.draws import Unscripted, branches
 
+__tracebackhide__ = True  # of pytest
+
 _STEPS = 12
 
 _ROUNDING = 1e-9
@@ -82,7 +84,7 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
         chances, x = example
         lines = [
             f"the laws of (x_1, ..., x_{at}) differ: total variation {distance:.6g}",
-            f"x_{at} = {_brief(x, at)} has probability {chances[0]:.6g} and {chances[1]:.6g}",
+            f"x_{at} = {np.round(x[-(len(x) // at) :][:4], 6).tolist()} has probability {chances[0]:.6g} and {chances[1]:.6g}",
             f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
         ]
         fail(lines, call)
@@ -105,11 +107,6 @@ def _same_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
             words,
         ]
         fail(lines, call)
-
-
-def _brief(x: Floats, at: int) -> str:
-    last = x[-(len(x) // at) :]
-    return f"[{', '.join(f'{v:.6g}' for v in last[:4])}{', ...' if len(last) > 4 else ''}]"
 
 
 def _total_variation(
