@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.version import Version
 from tools.resolve_lock import PYTHONS, locked, required
 
 import pfbench
@@ -28,6 +29,15 @@ def test_every_requirement_has_one_pin_within_its_bounds(python):
     pins = locked(python)
     for requirement in map(Requirement, required()):
         assert requirement.specifier.contains(pins[requirement.name]), (python, requirement)
+
+
+def test_the_oldest_versions_that_are_tested_are_the_bounds():
+    tox = (ROOT / "tox.ini").read_text("utf-8")
+    oldest = tox.split("[testenv:oldest]")[1].split("set_env")[0]
+    tested = dict(re.findall(r"^    ([a-z]+)==([0-9.]+)$", oldest, re.M))
+    for one in map(Requirement, PROJECT["dependencies"]):
+        (bound,) = (spec.version for spec in one.specifier if spec.operator == ">=")
+        assert Version(tested[one.name]) == Version(bound)
 
 
 def test_a_pin_that_lacks_or_is_doubled_is_seen(monkeypatch):

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, NotBegun
-from pfbench.base.function_methods import FunctionMethod, is_method, is_solver, method_class
+from pfbench.base.function_methods import FunctionMethod, is_method, method_class
 from pfbench.base.names import check_names, told
 from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
 from pfbench.base.state import Point
@@ -148,7 +148,8 @@ def as_algorithm(what: Any, on: Problem) -> Choice | Algorithm:
     if inspect.isfunction(what) and (is_method(what) or len(_needed(what)) == 3):
         lacks = getattr(on, "lacks", ())
         offered = frozenset(v for v in VERBS if v not in lacks and hasattr(on, v))
-        what = method_class(what, requires=None if is_solver(what) else offered)
+        method = method_class(what)
+        what = method if method.arguments else method_class(what, requires=offered)
     found = _made(what)
     if not isinstance(found, Choice) and not callable(getattr(found, "run", None)):
         raise InputError(

@@ -111,24 +111,17 @@ def is_method(function: Any) -> bool:
     """Return whether a function is a method: of (ask, x, rng), or of a gradient and x0."""
     if not inspect.isfunction(function):
         return False
-    roles = set(_arguments(function, getattr(function, "names", {})).values())
-    return _is_generator(function) or ("x0" in roles and bool(roles & {"gradient", "batch"}))
-
-
-def is_solver(function: Any) -> bool:
-    """Return whether a function is a method that calls functions back."""
-    return is_method(function) and not _is_generator(function)
-
-
-def _is_generator(function: Any) -> bool:
-    return tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
+    is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
+    return is_generator or bool(_arguments(function, getattr(function, "names", {})))
 
 
 def _arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
-    """Return what the arguments of a solver stand for, by name."""
+    """Return what the arguments of a solver stand for, by name; empty of another function."""
     mapped = {theirs: _ROLES[name] for name, theirs in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
-    return {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
+    found = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
+    is_solver = "x0" in found.values() and {"gradient", "batch"} & {*found.values()}
+    return found if is_solver else {}
 
 
 @cache
@@ -137,7 +130,7 @@ def _made(
 ) -> type[FunctionMethod]:
     mapped = dict(names)
     back = {theirs: ours for ours, theirs in names}
-    arguments = {} if _is_generator(function) else _arguments(function, mapped)
+    arguments = _arguments(function, mapped)
     signature = inspect.signature(function).parameters
     unknown = [theirs for theirs in back if theirs not in signature]
     if unknown:
@@ -216,8 +209,8 @@ def method_class(
     """
     given = names if names is not None else getattr(function, "names", {})
     if requires is None:
-        asked = _QUERIES & {*_arguments(function, given).values()}
-        asked = _names_in(function.__code__) if _is_generator(function) else asked
+        roles = {*_arguments(function, given).values()}
+        asked = roles & _QUERIES if roles else _names_in(function.__code__)
         requires = frozenset(getattr(function, "requires", asked))
     return _made(function, tuple(sorted(given.items())), requires)
 
@@ -230,8 +223,6 @@ def _names_in(code: Any) -> frozenset[str]:
 
 
 def _reduce(cls: Any) -> Any:
-    if "function" not in vars(cls):
-        return cls.__qualname__
     return method_class, (cls.function, dict(cls.names), cls.requires)
 
 

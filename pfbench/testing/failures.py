@@ -77,4 +77,6 @@ def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int,
                 where = ",".join(map(str, index))
                 worst, at = float(apart.max()), t
                 words = f"{layer}x[{where}] = {a[index]:.10g}, expected {b[index]:.10g}"
-    return (worst / step if step > 0.0 else np.inf * (worst > 0.0) if worst else 0.0), at, words
+    if worst == 0.0:
+        return 0.0, at, words
+    return worst / step if step > 0.0 else np.inf, at, words

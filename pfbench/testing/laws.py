@@ -82,9 +82,10 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
+        last = np.round(x[-(len(x) // at) :][:4], 6).tolist()
         lines = [
             f"the laws of (x_1, ..., x_{at}) differ: total variation {distance:.6g}",
-            f"x_{at} = {np.round(x[-(len(x) // at) :][:4], 6).tolist()} has probability {chances[0]:.6g} and {chances[1]:.6g}",
+            f"x_{at} = {last} has probability {chances[0]:.6g} and {chances[1]:.6g}",
             f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
         ]
         fail(lines, call)

@@ -73,6 +73,14 @@ def test_solve_counts_each_iterate_of_a_function(method):
     assert (run.counts.lo, run.status) == (5, "budget")
 
 
+def test_any_three_names_are_those_of_a_generator():
+    def named_otherwise(oracles, x0, rng):
+        yield pf.State(x0 - 0.1 * oracles.gradient(x0))
+
+    on = "quadratic[source=synthetic,rows=40,columns=4,set=none]"
+    assert pf.solve(on, named_otherwise).counts.fo == 1
+
+
 def test_parameters_are_mapped_by_name():
     cls = method_class(mini_batch)
     assert [*cls.__dataclass_fields__] == ["iterations", "batch"]

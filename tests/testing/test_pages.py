@@ -11,7 +11,8 @@ BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 @pytest.mark.parametrize("page", ["testing-your-solver", "reviewing-a-rate", "optimizer-and-paper"])
 def test_page(page, capsys):
-    pytest.importorskip("torch")
+    if "paper" in page:
+        pytest.importorskip("torch")
     names, tested = {}, set()
     for kind, text in BLOCK.findall((DOCS / f"{page}.md").read_text("utf-8")):
         if kind == "python":
