@@ -18,6 +18,11 @@ _STEPS = 3
 _SCALES = (1.0, 2.0**-30, 2.0**30)
 """Scales of the gradients: a constant that is added to them may matter at one alone."""
 
+_DEAD = "has no effect"
+
+_LONGER = 10
+"""Times as many steps are made before a parameter is dead: a maximum may act late."""
+
 
 def no_dead_parameter(
     make: Stepper, *, alternatives: Mapping[str, Any] = MappingProxyType({}), **hyper: Any
@@ -26,7 +31,7 @@ def no_dead_parameter(
 
     Each is halved, doubled, increased by one or flipped, all else equal. It is dead if all points
     have the same bits in double precision, with gradients of the scales 1, 2^-30 and 2^30. It is
-    lost to rounding if that is so in the type of the stepper alone.
+    lost to rounding if that is so of the first of these values in the type of the stepper alone.
 
     Parameters
     ----------
@@ -58,28 +63,28 @@ def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any])
     """Return a line for each dead parameter of a setting."""
     steps = make.steps or _STEPS
     double, typed = _Runs(make.in_double(), steps), _Runs(make, steps)
-    if double.points(hyper, 1.0) != double.points(hyper, 1.0):
+    if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
     for name, value, others in _varied(hyper, alternatives):
-        tried, is_alive, is_lost = [], False, True
+        tried, said = [], _DEAD
         for other, changed in others:
             try:
-                is_alive = is_alive or double.differ(hyper, changed)
-                is_lost = is_lost and not typed.differ(hyper, changed)
+                if double.differ(hyper, changed):
+                    is_lost = not tried and not typed.differ(hyper, changed)
+                    said = f"is lost to rounding in {make.dtype}" if is_lost else ""
             except (ValueError, TypeError, AssertionError):
                 continue  # the optimiser refuses this value
             tried.append(other)
-            if is_alive and not is_lost:
+            if said != _DEAD:
                 break
         if not tried:
             raise InputError(
                 f"{make.label} refuses every other value of {name}: give alternatives="
                 f"{{{name!r}: ...}}."
             )
-        same = f"{value!r} and {tried[0]!r} give the same bits over {steps} steps"
-        if not is_alive or is_lost:
-            said = "is lost to rounding in " + make.dtype if is_alive else "has no effect"
+        if said:
+            same = f"{value!r} and {tried[0]!r} give the same bits over {_LONGER * steps} steps"
             rest = {k: v for k, v in hyper.items() if k != name}
             lines.append(f"{name} {said}: {same} ({format_settings(rest)})")
     return lines
@@ -90,22 +95,23 @@ class _Runs:
 
     def __init__(self, make: Stepper, steps: int) -> None:
         self._make = make
-        self._x0, self._grads = make.draw(steps)
-        self._usual: dict[float, bytes] = {}
+        self._lengths = steps, _LONGER * steps
+        self._x0, self._grads = make.draw(_LONGER * steps)
+        self._usual: dict[tuple[int, float], bytes] = {}
 
-    def points(self, hyper: Mapping[str, Any], scale: float) -> bytes:
+    def points(self, hyper: Mapping[str, Any], scale: float, steps: int) -> bytes:
         """Return all points of a run."""
-        grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads]
+        grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads[:steps]]
         with np.errstate(all="ignore"):
             points = self._make.follow(self._x0, grads, hyper)
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
         """Return whether a point differs at a scale; `hyper` is the same in each call."""
-        for scale in _SCALES:
-            if scale not in self._usual:
-                self._usual[scale] = self.points(hyper, scale)
-            if self.points(changed, scale) != self._usual[scale]:
+        for steps, scale in itertools.product(self._lengths, _SCALES):
+            if (steps, scale) not in self._usual:
+                self._usual[steps, scale] = self.points(hyper, scale, steps)
+            if self.points(changed, scale, steps) != self._usual[steps, scale]:
                 return True
         return False
 

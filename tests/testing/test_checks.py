@@ -123,10 +123,24 @@ def without_decay(x0, grads, lr, weight_decay):
 
 def test_a_dead_parameter_is_named_with_both_values():
     assert message(no_dead_parameter, stepper(without_decay), lr=0.1, weight_decay=0.5) == (
-        "weight_decay has no effect: 0.5 and 0.25 give the same bits over 3 steps (lr=0.1)\n"
+        "weight_decay has no effect: 0.5 and 0.25 give the same bits over 30 steps (lr=0.1)\n"
         "points are compared bit by bit, with gradients of scales 1, 2^-30, 2^30\n"
         "reproduce: no_dead_parameter(stepper(without_decay, shape=(5,)), lr=0.1, weight_decay=0.5)"
     )
+
+
+def test_a_parameter_that_acts_late_is_not_dead():
+    def largest(x0, grads, lr, amsgrad):
+        x, v, top, points = x0, 0.0, 0.0, [x0]
+        for g in grads:
+            v = 0.99 * v + 0.01 * g * g
+            top = np.maximum(top, v) if amsgrad else v
+            x = x - lr * g / (np.sqrt(top) + 1e-8)
+            points.append(x)
+        return points
+
+    for seed in range(50):
+        no_dead_parameter(stepper(largest, shape=(1,), seed=seed), lr=0.1, amsgrad=True)
 
 
 def test_many_dead_parameters_take_five_lines():
