@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -96,7 +97,7 @@ class _Runs:
     def __init__(self, make: Stepper, steps: int) -> None:
         self._make = make
         self._lengths = steps, _LONGER * steps
-        self._x0, self._grads = make.draw(_LONGER * steps)
+        self._x0, self._grads = replace(make, steps=_LONGER * steps).draw()
         self._usual: dict[tuple[int, float], bytes] = {}
 
     def points(self, hyper: Mapping[str, Any], scale: float, steps: int) -> bytes:

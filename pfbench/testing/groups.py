@@ -14,8 +14,6 @@ from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
 
-_STEPS = 12
-
 _FACTOR = 4.0
 """A power of two: it commutes with rounding."""
 
@@ -84,7 +82,7 @@ def covariant(
     unknown = [name for name in scales if name not in hyper]
     if unknown:
         raise InputError(f"scales names {unknown[0]}, which is no parameter that is given.")
-    x0, grads = make.draw(make.steps or _STEPS)
+    x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)
     scaled = {
@@ -130,13 +128,10 @@ def _per_layer(
     def of(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
         drawn = [draw(rng, shape) for shape in make.shapes]
 
-        def there(layers: Layers) -> Layers:
-            return [f(layer) for (f, _), layer in zip(drawn, layers, strict=True)]
+        def apply(side: int) -> Callable[[Layers], Layers]:
+            return lambda layers: [f[side](a) for f, a in zip(drawn, layers, strict=True)]
 
-        def back(layers: Layers) -> Layers:
-            return [f(layer) for (_, f), layer in zip(drawn, layers, strict=True)]
-
-        return make, _Map(there, there, back)
+        return make, _Map(apply(0), apply(0), apply(1))
 
     return of
 

@@ -11,8 +11,6 @@ from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
 
-_STEPS = 12
-
 _ROUNDING = 64.0
 """Roundings of each term that are no violation."""
 
@@ -47,15 +45,14 @@ def descends(
     AssertionError
         If left exceeds right by more than 64 roundings of left and all terms.
     """
-    steps = make.steps or _STEPS
-    x0, grads = make.draw(steps)
+    x0, grads = make.draw()
 
     def shown(layers: Layers) -> Any:
         return layers if make.is_layered else layers[0]
 
     oracle = gradient or getattr(inequality, "gradient", None)
     if oracle is not None:
-        grads = []
+        steps, grads = len(grads), []
         for _ in range(steps):  # a stepper takes gradients, so it is run from x0 for each new one
             g = oracle(shown(make.follow(x0, grads, hyper)[-1]))
             grads.append(list(g) if make.is_layered else [np.asarray(g, dtype=np.float64)])

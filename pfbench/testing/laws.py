@@ -16,8 +16,6 @@ from pfbench.verification.instruments.draws import Unscripted, branches
 
 __tracebackhide__ = True  # of pytest
 
-_STEPS = 12
-
 _ROUNDING = 1e-9
 """Relative distance up to which two numbers are equal but for rounding."""
 
@@ -93,7 +91,7 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
 
 
 def _same_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
-    x0, grads = a.draw(a.steps or _STEPS)
+    x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
     apart, t, words = deviation(points, expected)
     if not apart <= max(map(tolerance_of, (a, b))):

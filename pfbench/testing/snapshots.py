@@ -60,7 +60,10 @@ class Snapshot:
 
     def entry(self) -> str:
         """Return what the file has of it: the counts by kind, and the hashes of the calls."""
-        ends = [(round(c * (1 - self._within)), round(c * (1 + self._within))) for c in self.spent]
+        ends = [
+            (round(c * (1 - self._within)), round(c * (1 + self._within)))
+            for c in self._ledger.spent
+        ]
         counts = [
             f"{name}={low}" if low == high else f"{name}={low}..{high}"
             for name, (low, high) in zip(COUNTED, ends, strict=True)
@@ -68,16 +71,11 @@ class Snapshot:
         ]
         return " ".join(counts if self._within else [*counts, f"calls={':'.join(self._hashes)}"])
 
-    @property
-    def spent(self) -> list[int]:
-        """The counts, in the order of `COUNTED`."""
-        return self._ledger.spent
-
     def difference(self, stored: str) -> str:
         """Return how the calls differ from a stored entry; empty if they do not."""
         was = dict(part.split("=", 1) for part in stored.split())
         said, differs = [], False
-        for name, count in zip(COUNTED, self.spent, strict=True):
+        for name, count in zip(COUNTED, self._ledger.spent, strict=True):
             low, _, high = was.get(name, "0").partition("..")
             if not int(low) <= count <= int(high or low):
                 sign = f" ({count - int(low):+d})" if not high else ""

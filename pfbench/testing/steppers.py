@@ -74,9 +74,9 @@ class Stepper:
         """Return the same stepper for other layers."""
         return replace(self, shapes=tuple(shapes), is_layered=True)
 
-    def draw(self, steps: int) -> tuple[Layers, list[Layers]]:
+    def draw(self, steps: int = 12) -> tuple[Layers, list[Layers]]:
         """Return the random start and gradients of the checks, standard normal."""
-        rng = np.random.default_rng(self.seed)
+        rng, steps = np.random.default_rng(self.seed), self.steps or steps
         points = [[rng.standard_normal(s) for s in self.shapes] for _ in range(steps + 1)]
         return points[0], points[1:]
 
