@@ -68,7 +68,7 @@ def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any])
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
     for name, value, others in _varied(hyper, alternatives):
-        tried, said = [], _DEAD
+        tried, said = list[Any](), _DEAD
         for other, changed in others:
             try:
                 if double.differ(hyper, changed):
