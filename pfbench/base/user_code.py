@@ -174,11 +174,6 @@ def made_of(
         if selector.parameters:
             raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
         return found
-    if _asks_as_run_does(found):
-        raise InputError(
-            f"{selector.name} is a function of (ask, x, rng), which only pf.solve in Python takes: "
-            "here an algorithm is a class (`pfbench new algorithm NAME` writes one)."
-        )
     given = _arguments(found, selector, usual, remedy)
     with blamed(str(selector)):
         return found(**given)
