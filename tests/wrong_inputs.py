@@ -204,10 +204,6 @@ import pfbench as pf
 THING = 3
 
 
-def halves(ask, x, rng):
-    yield pf.State(x)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Mine(pf.Algorithm):
     name = "mine"
@@ -324,8 +320,6 @@ OWN = {
     "solve -p quadratic -a wrong_mine.py": "FILE.py:NAME",
     "solve -p quadratic -a wrong_mine.py:Mine": "wrong_mine.py:Mine[iterations=...]",
     "solve -p quadratic -a 'wrong_mine.py:Mine[iteration=3]'": "did you mean 'iterations'",
-    "solve -p quadratic -a wrong_mine.py:halves": "a function of (ask, x, rng)",
-    "check wrong_mine.py:halves": "a function of (ask, x, rng)",
     "solve -p quadratic -a no_module_here:Mine": "there is no module no_module_here",
     "solve -p quadratic -a wrong_empty.py:Mine": "wrong_empty.py has no Mine",
     "solve -p quadratic -a ../nowhere/mine.py:Mine": "there is no file ../nowhere/mine.py",
