@@ -114,7 +114,7 @@ LEFT_OUT = {
     "pfbench check my_problems.py:Centres": "test_checking_what_you_bring",
     "pfbench check my_methods.py:MySpider[batch=8]": "test_checking_what_you_bring",
     "pfbench new test my-solver": "tests/cli/test_new.py runs the tests that it writes",
-    "pfbench check my_solvers.py": "tests/testing/test_claimed.py, by functions of its own",
+    "pfbench check my_solvers.py": "tests/cli/test_function_methods.py, by functions of its own",
     "pfbench verify jaggi2013-thm1 --algorithm my_solvers.py": "the same",
     "pfbench verify my_rate.py": "tests/cli/test_new.py verifies what `pfbench new theorem` writes",
     "pfbench store export coco": "tests/runs/storage/test_exports.py",
