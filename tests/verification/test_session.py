@@ -202,7 +202,7 @@ class Holds(Raising):
 
 REFUSED = {
     "a choice": ({"algorithm": pf.algorithm("nfwu-svrg", epsilon=0.1)}, "AlgorithmChoice"),
-    "a lambda": ({"algorithm": lambda ask, x, rng: None}, "this function has none"),
+    "a lambda": ({"algorithm": lambda ask, x, rng: None}, "move it to the top level of a module"),
     "a module": ({"algorithm": session}, "this module has none"),
     "a text": ({"algorithm": "own_methods:MySpider"}, "this str has none"),
     "no name": ({"algorithm": Made}, "Made cannot be imported"),
