@@ -59,18 +59,18 @@ class Checkout:
         if not counted:
             return _Direct(backend, self.problem.set.diameter)
         try:
-            from pfbench.runs.loop.asking import oracles_of
+            from pfbench.runs.loop.counted_oracles import make_oracles
         except ImportError:
             return Oracles(backend, Ledger(), self.problem.set.diameter)
-        return oracles_of(self.problem, backend, Ledger())
+        return make_oracles(self.problem, backend, Ledger())
 
     def by_hand(self, counted, algorithm, clock):
         """Return the seconds of a run that nobody drives but this loop."""
-        from pfbench.kernels.libraries import one_blas_thread
+        from pfbench.kernels.libraries import single_blas_thread
         from pfbench.points import keep
         from pfbench.runs.loop.streams import stream
 
-        with one_blas_thread():
+        with single_blas_thread():
             ask = self.asked(counted, self.problem.open(stream(0, "oracles")))
             states = algorithm.run(ask, keep(self.problem.start()), stream(0, "algorithm"))
             started = clock()

@@ -82,11 +82,11 @@ def runs(number):
 
 def make(folder, number):
     """Write the runs into segments."""
-    from pfbench.runs.storage.content import metadata_of, text_of, trace_of
-    from pfbench.runs.storage.index import row_of
-    from pfbench.runs.storage.keys import environment
-    from pfbench.runs.storage.packing import write_segments
-    from pfbench.runs.storage.segment import Packed
+    from pfbench.runs.storage.content_keys import environment
+    from pfbench.runs.storage.index import make_row
+    from pfbench.runs.storage.segment import PackedRun
+    from pfbench.runs.storage.segment_writer import write_segments
+    from pfbench.runs.storage.serialization import encode_metadata, run_columns, run_metadata
     from pfbench.runs.storage.store import Store
 
     store, here = Store(folder), environment()
@@ -94,9 +94,9 @@ def make(folder, number):
 
     def packed():
         for key, run, notes in runs(number):
-            header = metadata_of(key, run, here, notes)
-            row = row_of("run", key, header)
-            yield Packed(row, text_of(header), trace_of(run), size, 10**18)
+            header = run_metadata(key, run, here, notes)
+            row = make_row("run", key, header)
+            yield PackedRun(row, encode_metadata(header), run_columns(run), size, 10**18)
 
     for keys in write_segments(store.folder, packed()):
         print(f"{len(keys):,} runs in a segment", file=sys.stderr)
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--before", help="a checkout whose package is timed on single files")
     parser.add_argument("--only", default=",".join(COMMANDS), help="of the commands, by commas")
     given = parser.parse_args()
-    chosen = given.only.split(",")
+    chosen = given.restrict_algorithms.split(",")
     store = given.folder / f"packed-{given.runs}"
     if not store.exists():
         make(store, given.runs)

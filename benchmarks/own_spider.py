@@ -68,8 +68,8 @@ class OwnFrankWolfe:
     @classmethod
     def theory(cls, epsilon, constants, **given):
         """Return the schedule of theorem 3.1."""
-        made = pf.algorithms.ALGORITHMS["nfwu-spiderg"].theory(epsilon, constants, **given)
-        return cls(made.batch, made.period, made.iterations, made.step)
+        algorithm = pf.algorithms.ALGORITHMS["nfwu-spiderg"].theory(epsilon, constants, **given)
+        return cls(algorithm.batch, algorithm.period, algorithm.iterations, algorithm.step)
 
     def run(self, ask, x, rng):
         """See algorithm 1."""

@@ -22,10 +22,10 @@ from benchmarks.timed import problem_of
 from benchmarks.times import BALL, DENSE, RECOVERY, SPARSE
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector
-from pfbench.kernels.libraries import one_blas_thread
+from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger
 from pfbench.points import keep
-from pfbench.runs.loop.asking import oracles_of
+from pfbench.runs.loop.counted_oracles import make_oracles
 from pfbench.runs.loop.streams import stream
 
 A9A = "nonconvex-logistic[source=a9a,penalty=l1,weight=0.001]"
@@ -115,7 +115,7 @@ class Clocked:
 
 def seconds_by_hand(problem, algorithm, clock, asked):
     """Make a run without the loop; `asked` makes what answers of the problem's backend."""
-    with one_blas_thread():
+    with single_blas_thread():
         ask = asked(problem.open(stream(0, "oracles")))
         states = algorithm.run(ask, keep(problem.start()), stream(0, "algorithm"))
         started = clock()
@@ -183,7 +183,7 @@ def profiled(problem, algorithm, seconds, clock):
         kept: Clocks = {}
         asks = (
             lambda b: Direct(problem, b),
-            lambda b: oracles_of(problem, b, Ledger()),
+            lambda b: make_oracles(problem, b, Ledger()),
             lambda b, kept=kept: Direct(problem, b, kept, clock),
         )
         bare, counted, _ = (seconds_by_hand(problem, algorithm, clock, ask) for ask in asks)

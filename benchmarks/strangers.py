@@ -14,7 +14,7 @@ import json  # noqa: E402
 import resource  # noqa: E402
 from collections import Counter  # noqa: E402
 
-from pfbench.claims.catalogue import algorithm_and_claims, soonest_known  # noqa: E402
+from pfbench.claims.catalogue import algorithm_and_claims, order_by_information  # noqa: E402
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess  # noqa: E402
 from pfbench.verification.session import Session  # noqa: E402
 from pfbench.verification.subject import Subject  # noqa: E402
@@ -29,7 +29,7 @@ def held(name, jobs, chosen=()):
         came.append(perf_counter() - began)
         verdicts[row.verdict] += 1
 
-    order = soonest_known("quick")
+    order = order_by_information("quick")
     engine = LocalProcesses(jobs) if jobs else ThisProcess()
     session = Session(engine=engine, progress=told, order=order)
     session.verify(claims, Subject(algorithm=algorithm))

@@ -219,9 +219,9 @@ class Counting:
 
     def calls(self, verb, backend):
         """Return the time of a call beside the backend and through the bundle, in seconds."""
-        from pfbench.runs.loop.asking import oracles_of  # elsewhere in older commits
+        from pfbench.runs.loop.counted_oracles import make_oracles  # elsewhere in older commits
 
-        bundle = oracles_of(self.problem, backend)
+        bundle = make_oracles(self.problem, backend)
         return [
             min(timeit.repeat(lambda a=asked: a(*self.given), number=500, repeat=15)) / 500
             for asked in (getattr(backend, verb), getattr(bundle, verb))

@@ -93,7 +93,7 @@ class Stored(InFolder, Timed):
     number = 1
 
     def setup(self):
-        from pfbench.runs.storage.keys import environment
+        from pfbench.runs.storage.content_keys import environment
         from pfbench.runs.storage.store import Store
 
         super().setup()
@@ -132,9 +132,9 @@ class Stored(InFolder, Timed):
 def exported(store, form, folder):
     """Export a store, and delete what was written."""
     from pfbench.runs.storage.exports import export
-    from pfbench.runs.storage.exports.curves import View
+    from pfbench.runs.storage.exports.measure_curves import ExportView
 
-    export(store, store.rows(), form, folder, View())
+    export(store, store.rows(), form, folder, ExportView())
     shutil.rmtree(folder)
 
 

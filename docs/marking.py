@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from pfbench.base.citations import cited
+from pfbench.base.citations import find_citations
 
 
 def safe(text: str) -> str:
@@ -32,7 +32,10 @@ def words(docstring: str) -> str:
 
 def linked(source: str, keys: Iterable[str] | None = None) -> str:
     """Return a source with links to the bibliography: a key becomes one, others follow."""
-    text, links = safe(source), {key: f"[{key}](#paper-{key})" for key in keys or cited(source)}
+    text, links = (
+        safe(source),
+        {key: f"[{key}](#paper-{key})" for key in keys or find_citations(source)},
+    )
     there = [key for key in links if re.search(rf"\b{key}\b", text)]
     for key in there:
         text = re.sub(rf"\b{key}\b", links[key], text, count=1)

@@ -12,9 +12,9 @@ from marking import code, linked, safe
 from papers import about_method, claims, verdicts
 
 from pfbench.base.bibliography import REFERENCES
-from pfbench.base.citations import addresses, in_words
-from pfbench.cli.catalogue import listed
-from pfbench.cli.item import Item
+from pfbench.base.citations import find_urls, format_reference
+from pfbench.cli.catalogue import list_items
+from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.problems.data.catalogue import DATA_SETS
 
 
@@ -29,18 +29,18 @@ def bibliography() -> str:
 
 
 def _paper(key: str) -> str:
-    links = [f"[{name}]({url})" for name, url in addresses(key).items()]
-    return f"{in_words(key)}. {' '.join(links)}"
+    links = [f"[{name}]({url})" for name, url in find_urls(key).items()]
+    return f"{format_reference(key)}. {' '.join(links)}"
 
 
 def catalogue(kinds: str) -> str:
     """Return a table of all things of a kind, with what they come from."""
-    rows = [_row(item) for item in listed(kinds)]
+    rows = [_row(item) for item in list_items(kinds)]
     return "\n".join(["| name | what it is | source |", "| --- | --- | --- |", *rows])
 
 
-def _row(item: Item) -> str:
-    name = about_method(item.name) if item.kind == "algorithm" else code(item.shown)
+def _row(item: CatalogueItem) -> str:
+    name = about_method(item.name) if item.kind == "algorithm" else code(item.display_name)
     return f"| {name} | {safe(item.summary)} | {linked(item.source, item.cites)} |"
 
 

@@ -21,7 +21,7 @@ import pfbench.claims
 from pfbench.base.constants import MEANING
 from pfbench.claims.catalogue import PAPERS
 from pfbench.verification.claim import KINDS, Claim, Erratum, Paper
-from pfbench.verification.dossier import RULINGS
+from pfbench.verification.dossier import CONCLUSIONS
 from pfbench.verification.instances import Instance
 
 REPORTS = Path(__file__).parents[1] / "reports"
@@ -83,7 +83,7 @@ def claims(key: str) -> str:
     parts = [f"{_claims_in_words(paper)}; errata: {_errata_in_words(paper)}.\n"]
     for module in _files(paper):
         parts += [f"## {safe(_title(module))}\n", *_about(module)]
-        ours = [one for one in paper.claims if one in getattr(module, "CLAIMS", ())]
+        ours = [claim for claim in paper.claims if claim in getattr(module, "CLAIMS", ())]
         tell = _as_tables if len(paper.claims) > MANY else _one_by_one
         parts += tell(ours, paper, instances)
         parts += [_erratum(one) for one in getattr(module, "ERRATA", ())]
@@ -93,7 +93,9 @@ def claims(key: str) -> str:
 
 def _claims_in_words(paper: Paper) -> str:
     """Return how many claims a paper has, and their verdicts."""
-    known = [measured()[one.name]["verdict"] for one in paper.claims if one.name in measured()]
+    known = [
+        measured()[claim.name]["verdict"] for claim in paper.claims if claim.name in measured()
+    ]
     counts = ", ".join(f"{known.count(word)} {word}" for word in dict.fromkeys(sorted(known)))
     number = len(paper.claims)
     return f"{number} claim{'' if number == 1 else 's'}{f' ({counts})' if counts else ''}"
@@ -101,7 +103,7 @@ def _claims_in_words(paper: Paper) -> str:
 
 def _errata_in_words(paper: Paper) -> str:
     """Return how many errata a paper has, by their rulings."""
-    rulings = [one.ruling for one in paper.errata]
+    rulings = [erratum.ruling for erratum in paper.errata]
     counts = ", ".join(f"{rulings.count(one)} {one}" for one in dict.fromkeys(sorted(rulings)))
     number = len(rulings)
     return f"{number} ({counts})" if number else "none"
@@ -151,24 +153,24 @@ def _one_by_one(
     ours: Iterable[Claim], paper: Paper, instances: Mapping[str, Instance]
 ) -> Iterator[str]:
     places = {name: number for number, name in enumerate(instances, 1)}
-    for one in ours:
-        yield f"(claim-{one.name})=\n### {one.name}\n\n{typeset(one.statement)}\n"
+    for claim in ours:
+        yield f"(claim-{claim.name})=\n### {claim.name}\n\n{typeset(claim.statement)}\n"
         tests = [
             f"[{safe(_called(each))}](#problem-{paper.key}-{places[_identity(each)]})"
-            for each in one.instances
+            for each in claim.instances
         ]
         facts = {
-            "source": linked(one.source),
-            "verdict": _verdict(one),
-            "kind": f"{one.kind}: {KINDS[one.kind]}",
-            "method": about_method(one.method),
-            "parameters": safe(one.schedule),
-            "assumes": safe("; ".join(one.assumptions)),
+            "source": linked(claim.source),
+            "verdict": _verdict(claim),
+            "kind": f"{claim.kind}: {KINDS[claim.kind]}",
+            "method": about_method(claim.method),
+            "parameters": safe(claim.schedule),
+            "assumes": safe("; ".join(claim.assumptions)),
             "tested on": ", ".join(tests),
-            "how": _how(one),
-            "power": _power(one),
-            "must catch": safe("; ".join(_faults(one, paper))),
-            "disputed": safe(one.disputed),
+            "how": _how(claim),
+            "power": _power(claim),
+            "must catch": safe("; ".join(_faults(claim, paper))),
+            "disputed": safe(claim.disputed),
         }
         yield from (f"* **{name}**: {text}" for name, text in facts.items() if text)
         yield ""
@@ -179,21 +181,21 @@ def _as_tables(
 ) -> Iterator[str]:
     for method, held in groupby(ours, key=lambda one: one.method):
         theirs = list(held)
-        sources = "; ".join(dict.fromkeys(linked(one.source) for one in theirs))
+        sources = "; ".join(dict.fromkeys(linked(claim.source) for claim in theirs))
         # To what holds a method to its own source others link; a paper's table has no such name.
         label = f"(method-{method})=\n" if paper is PAPERS["methods"] else ""
         yield f"{label}### {method}\n\n{sources}\n"
         yield "| claim | says | verdict | power |"
         yield "| --- | --- | --- | --- |"
-        for one in theirs:
-            says = (code(one.name), typeset(one.statement), _verdict(one), _power(one))
+        for claim in theirs:
+            says = (code(claim.name), typeset(claim.statement), _verdict(claim), _power(claim))
             yield f"| {' | '.join(map(cell, says))} |"
         yield ""
 
 
 def about_method(name: str) -> str:
     """Return the name of a method, with a link to what it is held to if it is one of ours."""
-    held = {one.method for one in PAPERS["methods"].claims}
+    held = {claim.method for claim in PAPERS["methods"].claims}
     return f"[{code(name)}](#method-{name})" if name in held else code(name) if name else ""
 
 
@@ -225,9 +227,9 @@ def _power(claim: Claim) -> str:
 
 
 def _faults(claim: Claim, paper: Paper) -> Iterator[str]:
-    for one in paper.mutants:
-        if claim in one.expected:
-            yield f"{one.name} ({' '.join(one.about.split()).rstrip('.')})"
+    for mutant in paper.mutants:
+        if claim in mutant.expected_claims:
+            yield f"{mutant.name} ({' '.join(mutant.description.split()).rstrip('.')})"
 
 
 def _erratum(one: Erratum) -> str:
@@ -236,12 +238,12 @@ def _erratum(one: Erratum) -> str:
     assert dossier is not None
     quotes = "; ".join(f"“{safe(quote.text)}” ({safe(quote.place)})" for quote in dossier.quotes)
     facts = {
-        "ruling": f"**{dossier.ruling}**: {RULINGS[dossier.ruling]}",
+        "ruling": f"**{dossier.conclusion}**: {CONCLUSIONS[dossier.conclusion]}",
         "the paper's words": quotes,
-        one.stated: typeset(one.as_printed),
+        one.reading: typeset(one.as_printed),
         "corrected": typeset(one.corrected),
         "how to object": safe(one.objection),
-        "assumed": safe(dossier.assumed),
+        "assumed": safe(dossier.assumption),
         "why": "".join(f"\n  {n}. {safe(line)}" for n, line in enumerate(dossier.derivation, 1)),
         "smallest instance": safe(dossier.instance),
         "tried, too": "".join(
@@ -261,7 +263,7 @@ def _identity(one: Instance) -> str:
 
 
 def _distinct(instances: Iterable[Instance]) -> dict[str, Instance]:
-    return {_identity(one): one for one in instances}
+    return {_identity(instance): instance for instance in instances}
 
 
 def _called(one: Instance) -> str:
@@ -272,13 +274,15 @@ def _called(one: Instance) -> str:
 
 def _problems(key: str, instances: list[Instance]) -> Iterator[str]:
     """Yield what is known of each problem, by what makes it."""
-    for name, about in dict.fromkeys((one.name, one.about) for one in instances):
+    for name, about in dict.fromkeys(
+        (instance.name, instance.description) for instance in instances
+    ):
         says = " ".join(about.split()).removeprefix("Return ")
         yield f"### {safe(name)}\n\n{safe(says)}\n"
-        for number, one in enumerate(instances, 1):
-            if (one.name, one.about) == (name, about):
-                yield f"(problem-{key}-{number})=\n{code(_called(one))}\n"
-                yield from _constants(one)
+        for number, instance in enumerate(instances, 1):
+            if (instance.name, instance.description) == (name, about):
+                yield f"(problem-{key}-{number})=\n{code(_called(instance))}\n"
+                yield from _constants(instance)
 
 
 def _constants(one: Instance) -> Iterator[str]:

@@ -5,17 +5,17 @@ The public names are loaded on first use, so that importing pfbench is quick.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import homes_of, on_first_use
+from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
     from pfbench import adapters as adapters
     from pfbench import claims as claims
-    from pfbench.adapters.front import solve as solve
+    from pfbench.adapters.solve_interface import solve as solve
     from pfbench.algorithms import Algorithm as Algorithm
     from pfbench.algorithms import algorithm as algorithm
     from pfbench.api import compare as compare
+    from pfbench.api import list_runs as list_runs
     from pfbench.api import report as report
-    from pfbench.api import runs_in as runs_in
     from pfbench.base.counts import Budget as Budget
     from pfbench.base.counts import Counts as Counts
     from pfbench.base.errors import PfbenchError as PfbenchError
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.stop import Stop as Stop
     from pfbench.verification.fitting import fit_rate as fit_rate
 
-_HOMES = homes_of(__name__)
+_HOMES = public_modules(__name__)
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
-__getattr__ = on_first_use(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

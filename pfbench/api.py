@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pfbench.base.checks import text
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import told
+from pfbench.base.names import brief_repr
 from pfbench.reporting.documents.told import Told
 from pfbench.runs.loop.run import Run
 
@@ -48,21 +48,23 @@ def compare(
         If a name is unknown, or the method fits no problem.
     """
     from pfbench.cli import compare as verb
-    from pfbench.cli.options import check_place, engine_of
-    from pfbench.reporting import prepare
-    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.cli.options import check_writable_path, make_engine
+    from pfbench.reporting import prepare_folder
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
 
-    check_place(jobs, None)
-    name = spelled_out("algorithm", _named("method", method))
-    on = None if problem is None else _named("problem", problem)
-    spec, path = verb.suite_of(str(suite), on, None)
+    check_writable_path(jobs, None)
+    name = expand_plugin_name("algorithm", _parse_selector("method", method))
+    on = None if problem is None else _parse_selector("problem", problem)
+    spec, path = verb.load_suite(str(suite), on, None)
     folder = None if output is None else _folder("output", output)
     if folder is not None:
-        prepare(folder)
-    shipped = None if rerun or on is not None else verb.shipped_with(path)
-    with closing(engine_of(jobs, None)) as engine:
-        compared = verb.compared_on(spec, name, verb.Runs(shipped, _store(store), engine, False))
-    return verb.told_of(compared, folder)[0]
+        prepare_folder(folder)
+    shipped = None if rerun or on is not None else verb.load_suite_archive(path)
+    with closing(make_engine(jobs, None)) as engine:
+        compared = verb.compare_on_suite(
+            spec, name, verb.Runs(shipped, _store(store), engine, False)
+        )
+    return verb.write_comparison(compared, folder)[0]
 
 
 def report(
@@ -87,38 +89,38 @@ def report(
     InputError
         If a spec is wrong, or there is nothing to report.
     """
-    from pfbench.cli import report as verb
-    from pfbench.cli.options import check_place, engine_of
-    from pfbench.reporting import prepare, write_report
-    from pfbench.reporting.documents.contents import contents
+    from pfbench.cli import report_command as verb
+    from pfbench.cli.options import check_writable_path, make_engine
+    from pfbench.reporting import prepare_folder, write_report
+    from pfbench.reporting.documents.report_contents import contents
 
-    check_place(jobs, None)
+    check_writable_path(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
-        raise InputError(f"spec={told(spec)} must be the file of a sweep, or a list of such.")
-    names = [str(_folder("spec", one)) for one in listed]
+        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list of such.")
+    names = [str(_folder("spec", item)) for item in listed]
     folder = None if output is None else _folder("output", output)
     if folder is not None:
-        prepare(folder)
-    kept = _store(store, make=bool(names))
+        prepare_folder(folder)
+    retained = _store(store, make=bool(names))
     if names:
-        with closing(engine_of(jobs, None)) as engine:
-            reports, _ = verb.made_of(names, kept.folder, engine)
+        with closing(make_engine(jobs, None)) as engine:
+            reports, _ = verb.make_reports(names, retained.folder, engine)
     else:
-        reports = verb.stored_in([kept.folder], [], [])
-    said, tables, files = [], [], []
-    for one in reports:
-        everything = contents(one, verb.command_line(), verb.commit(), datetime.now(UTC))
+        reports = verb.read_stores([retained.folder], [], [])
+    all_sentences, tables, files = [], [], []
+    for report in reports:
+        everything = contents(report, verb.command_line(), verb.commit(), datetime.now(UTC))
         for part in everything.parts:
-            said += part.said
+            all_sentences += part.all_sentences
             tables += part.tables
         if folder is not None:
             command, commit = everything.command, everything.commit
-            files += write_report(one, folder, command=command, commit=commit)
-    return Told(tuple(said), tuple(tables), tuple(files))
+            files += write_report(report, folder, command=command, commit=commit)
+    return Told(tuple(all_sentences), tuple(tables), tuple(files))
 
 
-def runs_in(
+def list_runs(
     store: str | Path | None = None,
     *,
     problem: str | Sequence[str] = (),
@@ -140,33 +142,35 @@ def runs_in(
     InputError
         If there is no store, or no such run in it.
     """
-    from pfbench.reporting.stored import stored
+    from pfbench.reporting.stored_study import load_stored_report
 
-    asked: tuple[Any, Any] = (problem, algorithm)
-    wanted = [list(one) if isinstance(one, list | tuple) else [one] for one in asked]
-    for one in (*wanted[0], *wanted[1]):
-        text("a name", one, "quadratic")
-    found = stored(_store(store, make=False), "store", problems=wanted[0], algorithms=wanted[1])
-    return [run for results in found.results for _, run in results.runs]
+    request: tuple[Any, Any] = (problem, algorithm)
+    expected = [list(item) if isinstance(item, list | tuple) else [item] for item in request]
+    for other_item in (*expected[0], *expected[1]):
+        check_text("a name", other_item, "quadratic")
+    report = load_stored_report(
+        _store(store, make=False), "store", problems=expected[0], algorithms=expected[1]
+    )
+    return [run for results in report.results for _, run in results.runs]
 
 
-def _named(kind: str, what: Any) -> str:
+def _parse_selector(kind: str, subject: Any) -> str:
     """Return the selector of a text, of a choice, or of a class that another process can import."""
-    if isinstance(what, type) or callable(what):
-        module, name = getattr(what, "__module__", None), getattr(what, "__qualname__", "")
+    if isinstance(subject, type) or callable(subject):
+        module, name = getattr(subject, "__module__", None), getattr(subject, "__qualname__", "")
         if module in (None, "__main__") or not name.isidentifier():
             raise InputError(
-                f"{told(what)} is in no file that another process can import: write the {kind} to "
+                f"{brief_repr(subject)} is in no file that another process can import: write the {kind} to "  # noqa: E501
                 'a file, and name it as "FILE.py:NAME".'
             )
         return f"{module}:{name}"
-    selector = getattr(what, "selector", what)
-    return text(kind, selector, "frank-wolfe" if kind == "method" else "quadratic")
+    selector = getattr(subject, "selector", subject)
+    return check_text(kind, selector, "frank-wolfe" if kind == "method" else "quadratic")
 
 
 def _folder(kind: str, path: Any) -> Path:
     if not isinstance(path, str | Path) or not str(path):
-        raise InputError(f"{kind}={told(path)} must be a path.")
+        raise InputError(f"{kind}={brief_repr(path)} must be a path.")
     return Path(path)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers import tiny_logistic, tiny_recovery
 
-from pfbench.points import Factored, keep
+from pfbench.points import FactoredMatrix, keep
 
 each_kind = pytest.mark.parametrize("kind", ["logistic", "recovery"])
 
@@ -25,7 +25,7 @@ def start(kind):
 
 def dense(x):
     """A copy of a point as an array."""
-    return keep(x).matrix() if isinstance(x, Factored) else np.array(x)
+    return keep(x).matrix() if isinstance(x, FactoredMatrix) else np.array(x)
 
 
 def minimiser(G, radius):

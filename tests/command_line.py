@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pfbench.runs.storage.archive import opened, write_archive
+from pfbench.runs.storage.archive import open_archive, write_archive
 
 SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
 """A problem of 60 components that is built and solved in milliseconds."""
@@ -54,8 +54,8 @@ class Outcome:
 
 def rewritten(path, change):
     """Write an archive anew, with right hashes, after a change of its files."""
-    with opened(path) as archive:
+    with open_archive(path) as archive:
         files = {name: archive.read(name) for name in archive.names}
-        about = {k: v for k, v in archive.about.items() if k not in ("schema", "files")}
+        about = {k: v for k, v in archive.manifest.items() if k not in ("schema", "files")}
     path.unlink()
     write_archive(path, change(files), about)

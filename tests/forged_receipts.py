@@ -3,10 +3,10 @@
 from typer.testing import CliRunner
 
 from pfbench.cli.main import app
-from pfbench.receipts.content import RECEIPT, RUNS
-from pfbench.receipts.page import shown
-from pfbench.receipts.runs import read, written
-from pfbench.runs.storage.archive import opened, write_archive
+from pfbench.receipts.receipt_page import render_pages
+from pfbench.receipts.receipt_runs import decode_runs, encode_runs
+from pfbench.receipts.theorem_receipt import RECEIPT, RUNS
+from pfbench.runs.storage.archive import open_archive, write_archive
 
 THEOREM = """
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ FALLS = Claim(
     algorithm=Lazy,
     instances=(SUMS,),
     check=bound(
-        lambda c, a, t: c.delta, "suboptimality", over="every", parameters=steps, runs=(30, 30)
+        lambda c, a, t: c.delta, "suboptimality", statistic="every", parameters=steps, runs=(30, 30)
     ),
 )
 COUNT = Claim(
@@ -70,10 +70,10 @@ def run(*arguments):
 
 
 def content(path):
-    with opened(path, RECEIPT) as archive:
+    with open_archive(path, RECEIPT) as archive:
         inside = {name: archive.read(name) for name in archive.names}
-        about = dict(archive.about)
-    return about, read(inside[RUNS], len(about["cells"])), inside
+        about = dict(archive.manifest)
+    return about, decode_runs(inside[RUNS], len(about["cells"])), inside
 
 
 def forged(path, to, about=lambda about: None, rows=lambda rows: rows):
@@ -82,8 +82,8 @@ def forged(path, to, about=lambda about: None, rows=lambda rows: rows):
     about(said)
     new = rows([dict(row) for row in old])
     fields = {name: of for name, of in said.items() if name not in ("schema", "files")}
-    pages = {name: text.encode() for name, text in shown(said, new).items()}
-    write_archive(to, {**inside, **pages, RUNS: written(new)}, fields, RECEIPT)
+    pages = {name: text.encode() for name, text in render_pages(said, new).items()}
+    write_archive(to, {**inside, **pages, RUNS: encode_runs(new)}, fields, RECEIPT)
     return to
 
 

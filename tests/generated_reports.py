@@ -8,11 +8,11 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.reporting import write_report
-from pfbench.reporting.report import collect
-from pfbench.runs.execute import Outcome
+from pfbench.reporting.report import collect_report
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.storage.content import Entry
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.storage.serialization import StoredRun
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
@@ -93,18 +93,20 @@ def report_of(text, folder, rows=40, theory=None, notes=None, mine=False, make=r
     """
     path = folder / "generated.toml"
     path.write_text(text, encoding="utf-8")
-    spec = read_spec(path)
+    spec = load_spec(path)
     runs = {plan: make(plan, rows) for plan in spec.runs()}
     outcomes = [
-        Outcome(
+        PlanOutcome(
             plan,
-            Entry("0" * 64, run, {"python": "3"}, {"best_known": {"value": 0.25}, **(notes or {})}),
+            StoredRun(
+                "0" * 64, run, {"python": "3"}, {"best_known": {"value": 0.25}, **(notes or {})}
+            ),
         )
         for plan, run in runs.items()
     ]
-    made = datetime(2026, 11, 22, tzinfo=UTC)
-    report = replace(collect(spec, outcomes), theory=theory)
+    created = datetime(2026, 11, 22, tzinfo=UTC)
+    report = replace(collect_report(spec, outcomes), theory=theory)
     if mine:
-        report = replace(report, mine=report.results[0].study.labels[:1])
-    page, *_ = write_report(report, folder / "o", command="c", commit="c", made=made)
+        report = replace(report, candidate_labels=report.results[0].study.labels[:1])
+    page, *_ = write_report(report, folder / "o", command="c", commit="c", created=created)
     return page, report

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pfbench.points import Factored, Pattern, RankOne
+from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
@@ -41,7 +41,7 @@ def random_vertex(rng, pattern, scale=3.0):
 def factored(pattern, matrix):
     """A factored point that equals the dense matrix."""
     u, s, vt = np.linalg.svd(np.asarray(matrix, dtype=float), full_matrices=False)
-    return Factored.from_factors(pattern, Factors(s, u.T.copy(), vt))
+    return FactoredMatrix.from_factors(pattern, Factors(s, u.T.copy(), vt))
 
 
 def random_point(rng, pattern, rank=2):
@@ -69,7 +69,7 @@ def tiny_recovery(seed=0, shape=(5, 4), n=11, cuts=(), **options):
     observations = Observations(shape, rows, columns, rng.uniform(-1.5, 1.5, size=n))
     problem = RobustMatrixRecovery(observations, **{"radius": 20.0, "sigma": 0.8} | options)
     if cuts:
-        pattern, targets = problem._ordered
+        pattern, targets = problem._observations_by_entry
         problem.__dict__["_ordered"] = in_chunks(pattern, *cuts), targets
     return problem
 

@@ -8,7 +8,7 @@ import pickle
 
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
-from pfbench.verification.verdict import judged
+from pfbench.verification.verdict import judge as judged
 
 
 def trial(claim, algorithm=None, seed=0):
@@ -39,13 +39,13 @@ class Judgements:
 
     def assert_caught(self, mutant, claim):
         row = self(claim, mutant)
-        assert row.catches, row.reason
+        assert row.catches_fault, row.reason
 
 
 def pairs(mutants):
     """Return each mutant with each claim that must catch it and that is quick."""
-    found = [(mutant, claim) for mutant in mutants for claim in mutant.expected]
-    return [(mutant, claim) for mutant, claim in found if claim.takes[0] is not None]
+    found = [(mutant, claim) for mutant in mutants for claim in mutant.expected_claims]
+    return [(mutant, claim) for mutant, claim in found if claim.expected_seconds[0] is not None]
 
 
 def assert_shown(erratum, seeds=(1, 2, 3)):
@@ -66,18 +66,18 @@ def assert_complete(paper):
         assert claim.paper == paper.key
         assert len(claim.statement) > 20
         assert claim.instances
-        assert (claim.orders is None) == (claim.kind != "rate")
+        assert (claim.complexity is None) == (claim.kind != "rate")
         again = pickle.loads(pickle.dumps(claim))
-        assert (again.name, again.orders) == (claim.name, claim.orders)
+        assert (again.name, again.complexity) == (claim.name, claim.complexity)
         for one, other in zip(claim.instances, again.instances, strict=True):
             assert one.build is other.build
-            assert one.about
+            assert one.description
             problem = one.example()
             assert problem.constants(problem.start()).n == problem.n
     for mutant in paper.mutants:
         assert pickle.loads(pickle.dumps(mutant.subject)) == mutant.subject
-        assert len(mutant.about) > 10
-        assert mutant.expected
+        assert len(mutant.description) > 10
+        assert mutant.expected_claims
     for erratum in paper.errata:
         pickle.dumps(erratum.examine)
         assert erratum.claim in (None, *paper.claims)

@@ -1,11 +1,11 @@
 """Runs made of the numbers that a test is about."""
 
 from pfbench.base.counts import Budget, Counts
-from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Setting, Study
+from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 
 def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, algorithm="a"):
@@ -62,7 +62,7 @@ def descending(speed, budget=1000, seed=0, **more):
 def group(label, runs, budget=1000, panel="easy"):
     plans = tuple(plan(Budget(sfo=budget), one.seed, TARGETS[-1]) for one in runs)
     keys = tuple(f"{label}-{one.seed}" for one in runs)
-    return Group("p", panel, label, label, plans, tuple(runs), keys)
+    return RunGroup("p", panel, label, label, plans, tuple(runs), keys)
 
 
 def fast(budget=1000):
@@ -95,13 +95,13 @@ def results(*groups, targets=TARGETS):
     study = Study(
         key="",
         title="Made",
-        about="",
-        problems=(Named("p", "p"),),
-        algorithms=tuple(Named(one.label, one.label) for one in groups),
+        introduction="",
+        problems=(LabelledSelector("p", "p"),),
+        algorithms=tuple(LabelledSelector(one.label, one.label) for one in groups),
         settings=(Setting("easy", {}),),
         seeds=tuple(SEEDS),
         measures=("m",),
-        recorded=("m",),
+        recorded_measures=("m",),
         targets=targets,
     )
-    return Results(study, (Panel("p", "easy", "easy", tuple(groups)),))
+    return StudyResults(study, (Panel("p", "easy", "easy", tuple(groups)),))

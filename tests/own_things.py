@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 
 

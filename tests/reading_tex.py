@@ -18,8 +18,8 @@ def problems(text):
 def _nesting(text):
     """Braces, dollars and environments close what they open, in order."""
     opened = []
-    for found in re.finditer(r"\\begin\{(\w+)\}|\\end\{(\w+)\}|\\.|[{}$]", text, re.DOTALL):
-        begin, end, sign = found[1], found[2], found[0]
+    for match in re.finditer(r"\\begin\{(\w+)\}|\\end\{(\w+)\}|\\.|[{}$]", text, re.DOTALL):
+        begin, end, sign = match[1], match[2], match[0]
         if begin:
             opened.append(begin)
         elif end or sign == "}" or (sign == "$" and opened[-1:] == ["$"]):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.runs.engines.making import make, run_of
+from pfbench.runs.engines.run_task import execute_plan, run_from_result
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 
@@ -40,7 +40,7 @@ def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **change
         counts=Counts(fo=last[1], sfo=last[2], lo=last[5]),
         final={"objective": 0.125, "fw_gap": None},
         seconds=0.75,
-        own_output=False,
+        yields_output=False,
         oracle_seconds=0.5,
         failure_probability=0.0,
         columns=(*TRACE_COLUMNS, "objective", "fw_gap"),
@@ -58,9 +58,12 @@ class Made(NamedTuple):
 
 def made(engine, plans):
     """What became of each planned run, in order."""
-    found = {result.index: result for result in engine.do([Task(make, (plan,)) for plan in plans])}
+    found = {
+        result.index: result
+        for result in engine.do([Task(execute_plan, (plan,)) for plan in plans])
+    }
     assert sorted(found) == list(range(len(plans)))
-    return [Made(run_of(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]
+    return [Made(run_from_result(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]
 
 
 def comparable(run):

@@ -335,7 +335,7 @@ def test_where_to_put_a_file_by_hand(tmp_path, monkeypatch):
     """A file that is put where the page says is found, packed or not."""
     from pages import files
 
-    from pfbench.problems.data.cache import located
+    from pfbench.problems.data.cache import find_file
     from pfbench.problems.data.catalogue import DATA_SETS
 
     rows = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \| (.*?) \|$", files(), re.MULTILINE)
@@ -345,7 +345,7 @@ def test_where_to_put_a_file_by_hand(tmp_path, monkeypatch):
             path = tmp_path / one / folder / one
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-            assert located(DATA_SETS[name], tmp_path / one) == path
+            assert find_file(DATA_SETS[name], tmp_path / one) == path
 
 
 def test_checking_what_you_bring(capsys):

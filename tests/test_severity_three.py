@@ -10,12 +10,12 @@ from helpers import assert_one_sentence
 import pfbench as pf
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.failures import ended
-from pfbench.base.names import unknown
+from pfbench.base.failures import end_sentence
+from pfbench.base.names import unknown_name_error
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex
 from pfbench.verification.claim import Mutant
-from pfbench.verification.stating.setting import check_function
+from pfbench.verification.statements.setting import check_function
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from pfbench.verification.stating.setting import check_function
     ],
 )
 def test_letters_in_another_order_are_the_nearest_name(name, known, near):
-    assert f"did you mean {near!r}?" in str(unknown("count", name, known))
+    assert f"did you mean {near!r}?" in str(unknown_name_error("count", name, known))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_letters_in_another_order_are_the_nearest_name(name, known, near):
     [("a", "a."), ("a.", "a."), ("a..", "a."), ("is it 'b'?", "is it 'b'?"), ("b?.", "b?")],
 )
 def test_a_sentence_has_one_mark_at_its_end(text, sentence):
-    assert ended(text) == sentence
+    assert end_sentence(text) == sentence
 
 
 def test_an_unknown_constant_is_named_and_constants_are_copied_as_before():
@@ -66,8 +66,8 @@ class Wrong(Right):
 
 
 def test_a_fault_without_words_is_not_described_as_the_right_method():
-    assert Mutant.of("wrong", Wrong).about == "Wrong"
-    assert Mutant.of("right", Right).about == "The right method."
+    assert Mutant.from_variant("wrong", Wrong).description == "Wrong"
+    assert Mutant.from_variant("right", Right).description == "The right method."
 
 
 def test_no_claims_are_not_all_claims():

@@ -141,8 +141,8 @@ def test_texts_as_markdown(made, expected):
 # --- formulas -------------------------------------------------------------------------------------
 
 STATEMENTS = {
-    *(one.statement for one in CLAIMS.values()),
-    *chain(*((one.as_printed, one.corrected) for one in ERRATA.values())),
+    *(claim.statement for claim in CLAIMS.values()),
+    *chain(*((erratum.as_printed, erratum.corrected) for erratum in ERRATA.values())),
 }
 
 

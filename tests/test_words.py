@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pfbench.reporting.tables import meaning
-from pfbench.reporting.words import WORDS as OURS
+from pfbench.reporting.wording import WORDS as OURS
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = (ROOT / "docs/words.md").read_text(encoding="utf-8")
@@ -45,9 +45,9 @@ def test_a_verdict_is_linked_where_a_page_first_says_it(word, pages_with_it):
     said = re.compile(rf"(\[)?\*{{1,2}}{word}\*{{1,2}}(\]\()?")
     pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "words.md"]
     first = {path.name: said.search(path.read_text(encoding="utf-8")) for path in pages}
-    unlinked = [name for name, found in first.items() if found and not all(found.groups())]
+    unlinked = [name for name, match in first.items() if match and not all(match.groups())]
     assert unlinked == []
-    assert sum(found is not None for found in first.values()) >= pages_with_it
+    assert sum(match is not None for match in first.values()) >= pages_with_it
 
 
 def test_what_a_page_says_of_its_words_is_what_the_docs_say():
@@ -70,5 +70,5 @@ def test_an_order_flips_or_is_reproduced_in_the_unit_of_its_paper_alone():
     table = (ROOT / "reports/errata.md").read_text(encoding="utf-8").split("## Orders")[1]
     results = [line.split(" | ")[-1] for line in table.splitlines() if line.startswith("| ")]
     in_calls = re.compile(r"\b(?:flips|reproduced)(?: (?!by|holds|and)\w+){0,4} by (?:SFO|LO|PO)\b")
-    assert [found[0] for found in map(in_calls.search, results) if found] == []
+    assert [match[0] for match in map(in_calls.search, results) if match] == []
     assert any("holds by SFO" in result for result in results)

@@ -33,7 +33,7 @@ class Refunded(Twisted):
     """Takes back each second component gradient in the ledger's own books."""
 
     def __getattr__(self, name):
-        self.ask._ledger.spent[1] = max(0, self.ask._ledger.spent[1] - 1)
+        self.ask._ledger.counts_array[1] = max(0, self.ask._ledger.counts_array[1] - 1)
         return getattr(self.ask, name)
 
 

@@ -36,7 +36,7 @@ def claim(name, constant, **given):
         check=bound(
             lambda c, a: constant * c.L_f * c.delta / a.iterations,
             "gradient_mapping_sq",
-            over="output",
+            statistic="output",
             runs=(20, 20),
             parameters=schedule,
         ),

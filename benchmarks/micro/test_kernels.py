@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from benchmarks.timed import problem_of
-from pfbench.kernels import dense, forms, linear
+from pfbench.kernels import dense, linear, loop_inputs
 from pfbench.points.operators import SparseOperator
 from pfbench.runs.loop.streams import stream
 
@@ -25,7 +25,7 @@ def data(request):
     values = np.ones(places.size) if request.param == "ones" else rng.standard_normal(places.size)
     pointers = np.arange(0, places.size + 1, each)
     matrix = csr_array((values, places.ravel(), pointers), shape=(ROWS, COLUMNS))
-    return forms.Data.of(matrix, np.sign(rng.standard_normal(ROWS)))
+    return loop_inputs.RowData.from_matrix(matrix, np.sign(rng.standard_normal(ROWS)))
 
 
 @pytest.fixture(scope="module")
@@ -48,27 +48,27 @@ def sampled(rng):
 
 def test_linear_full_gradient(benchmark, data, sampled):
     _, x, _, g = sampled
-    benchmark(linear.add_full_gradient, forms.LOGISTIC, data, x, 1.0, g)
+    benchmark(linear.add_full_gradient, loop_inputs.LOGISTIC, data, x, 1.0, g)
 
 
 def test_linear_total_loss(benchmark, data, sampled):
     _, x, _, _ = sampled
-    benchmark(linear.total_loss, forms.LOGISTIC, data, x)
+    benchmark(linear.total_loss, loop_inputs.LOGISTIC, data, x)
 
 
 def test_linear_gradients_of_a_sample(benchmark, data, sampled):
     drawn, x, _, g = sampled
-    benchmark(linear.gradients, forms.LOGISTIC, data, 0.1, *drawn, x, g)
+    benchmark(linear.gradients, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, g)
 
 
 def test_linear_differences_of_a_sample(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.differences, forms.LOGISTIC, data, 0.1, *drawn, x, y, g)
+    benchmark(linear.differences, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, y, g)
 
 
 def test_linear_table_replaced(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.replace, forms.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
+    benchmark(linear.replace, loop_inputs.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
 
 
 def test_dense_moves(benchmark, rng):
@@ -76,9 +76,9 @@ def test_dense_moves(benchmark, rng):
     x, u, v, l, out = rng.standard_normal((5, 10_000))  # noqa: E741
 
     def step():
-        dense.tilted(l, x, u, 2.0, out)
+        dense.tilt(l, x, u, 2.0, out)
         dense.products(out, x, v)
-        dense.combined(x, v, 0.1, out)
+        dense.combine(x, v, 0.1, out)
 
     benchmark(step)
 

@@ -78,13 +78,13 @@ def main():
     given = parser.parse_args()
     tables = []
     for suite in (minimisation, projection, frank_wolfe, finite_sums, sweep):
-        for table in suite.comparisons(given.quick):
+        for table in suite.comparisons(given.quick_steps):
             print(f"{table.title}: {[(r.name, round(r.ratio, 2)) for r in table.rows]}", flush=True)
             tables.append(table)
             if given.output is not None:  # what is done stays, if the rest is interrupted
-                given.output.write_text(page(tables, given.quick), encoding="utf-8")
+                given.output.write_text(page(tables, given.quick_steps), encoding="utf-8")
     if given.output is None:
-        print(page(tables, given.quick))
+        print(page(tables, given.quick_steps))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from timing import OURS, compare
 
 import pfbench as pf
 from pfbench.runs.engines.engine import LocalProcesses
-from pfbench.runs.execute import sweep
+from pfbench.runs.execute import execute_sweep
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -42,7 +42,7 @@ def comparisons(quick):
 
         def stored(plans=plans):
             with tempfile.TemporaryDirectory() as folder:
-                list(sweep(plans, Store(Path(folder)), LocalProcesses(2)))
+                list(execute_sweep(plans, Store(Path(folder)), LocalProcesses(2)))
 
         def bare(selector=selector, iterations=iterations, runs=runs):
             built = problem(selector.name, **selector.parameters)

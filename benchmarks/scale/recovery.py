@@ -14,13 +14,13 @@ from time import perf_counter, process_time
 import numpy as np
 
 import pfbench as pf
-from pfbench.kernels.compiled import compiled_parallel, prange
-from pfbench.kernels.libraries import one_blas_thread
+from pfbench.kernels.libraries import single_blas_thread
+from pfbench.kernels.numba_compilation import compile_parallel, prange
 from pfbench.oracles import Ledger
 from pfbench.points import RankOne
 from pfbench.points.operators import SparseOperator
 from pfbench.runs.loop.drive import drive
-from pfbench.runs.loop.ready import ready
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.sets.lanczos import leading_triple
 
 SIZES = {
@@ -73,7 +73,7 @@ def memory(size):
 # --- times ----------------------------------------------------------------------------------------
 
 
-@compiled_parallel
+@compile_parallel
 def copied(a, b):
     """Copy a to b, each thread its half."""
     for k in prange(a.size):
@@ -159,7 +159,7 @@ class Over(Exception):
 
 def watched(problem, algorithm, told, *, measures, every):
     """Run an algorithm as `solve` does; `told` gets the number of iterations after each."""
-    run = ready(problem, algorithm, measures)
+    run = resolve_run(problem, algorithm, measures)
 
     def watch(at):
         told(at.iterations)
@@ -238,7 +238,7 @@ def speed(size):
     """Return what an iteration and its parts take."""
     problem = made(size)
     pair = Pair(problem)
-    with one_blas_thread():
+    with single_blas_thread():
         found = {"pair, ms": 1e3 * least(pair)} | sweeps(problem)
     in_turn(problem, open_loop(10), pair)
     repeats = 5 if problem.n <= 10**6 else 1
@@ -255,13 +255,13 @@ def speed(size):
         runs = [in_turn(one, open_loop(60), pair, skipped=0).pairs for _ in range(repeats)]
         found[f"iterations 1 to 60, pairs on average{how}"] = median(map(np.mean, runs))
         found[f"iterations 41 to 60, pairs{how}"] = median(median(one[-4:]) for one in runs)
-    with one_blas_thread():
+    with single_blas_thread():
         found["every minimisation certified, pairs"] = certified_in_pairs(problem, pair)
     spider = pf.algorithm(
         "nfwu-spiderg", step=1e-3, batch=math.isqrt(problem.n), period=10**6, iterations=30
     )
     found["spider step, pairs"] = median(in_turn(problem, spider, pair).pairs)
-    with one_blas_thread():
+    with single_blas_thread():
         found["ARPACK to 1e-4, times ours"] = against_arpack(problem, pair)
         found["svds on observed entries, times ours"] = against_svds(problem, pair)
     return found
@@ -303,7 +303,7 @@ def recorded(size):
         times.append(perf_counter())
 
     watched(problem, open_loop(31), told, measures=("fw_gap",), every=10)
-    with one_blas_thread():
+    with single_blas_thread():
         one = least(pair)
     # Two of these twenty iterations are recorded before the next one begins.
     return {"certified where recorded, pairs": (times[29] - times[9]) / 20 / one}

@@ -24,9 +24,9 @@ MOST_TIMED = 500
 
 def store(runs):
     """Return seconds and peak memory at so many runs of three iterations."""
+    from pfbench.runs.storage.content_keys import environment
     from pfbench.runs.storage.exports import export
-    from pfbench.runs.storage.exports.curves import View
-    from pfbench.runs.storage.keys import environment
+    from pfbench.runs.storage.exports.measure_curves import ExportView
     from pfbench.runs.storage.store import Store
 
     folder = Path(tempfile.mkdtemp())
@@ -50,7 +50,7 @@ def store(runs):
             return Store(folder / "store").listing()
 
         def exported():
-            export(kept, kept.rows(), "csv-long", folder / "csv", View())
+            export(kept, kept.rows(), "csv-long", folder / "csv", ExportView())
 
         folder.joinpath("store", "index.jsonl").unlink()
         found |= {"listed anew, s": timed(listed), "listed, s": timed(listed)}

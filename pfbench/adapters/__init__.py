@@ -6,26 +6,26 @@ missed only where it is used.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import homes_of, on_first_use
+from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
     from pfbench.adapters.black_box import BlackBox as BlackBox
     from pfbench.adapters.copt_methods import CoptFrankWolfe as CoptFrankWolfe
     from pfbench.adapters.copt_methods import CoptProximalGradient as CoptProximalGradient
+    from pfbench.adapters.flat_oracles import FlatOracles as FlatOracles
     from pfbench.adapters.frank_wolfe_jl import read_trajectory as read_trajectory
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
     from pfbench.adapters.optax_methods import OptaxOptimizer as OptaxOptimizer
-    from pfbench.adapters.plain import PlainOracles as PlainOracles
     from pfbench.adapters.scipy_methods import ScipyMinimize as ScipyMinimize
     from pfbench.adapters.sklearn_methods import PartialFit as PartialFit
     from pfbench.adapters.torch_losses import from_module as from_module
     from pfbench.adapters.torch_methods import TorchOptimizer as TorchOptimizer
     from pfbench.base.function_methods import method_class as method_class
 
-_HOMES = homes_of(__name__)
+_HOMES = public_modules(__name__)
 __all__ = list(_HOMES)
-__getattr__ = on_first_use(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

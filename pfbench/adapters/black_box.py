@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.arrays import Floats
 from pfbench.base.callbacks import iterate_callback
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Asked
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 
 Tell = Callable[[Any], None]
@@ -36,12 +36,12 @@ class BlackBox(Algorithm):
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:
         """Run the solver from `plain.start`.
 
         Parameters
         ----------
-        plain
+        oracles
             The oracles, as functions of flat vectors.
         tell
             To be called with each new iterate.
@@ -54,9 +54,9 @@ class BlackBox(Algorithm):
             The solution, an iterate more if it is not the one told last.
         """
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state whenever the solver tells an iterate, which waits meanwhile."""
-        plain = PlainOracles(ask, x)
+        plain = FlatOracles(ask, x)
 
         def work(hand_over: Callable[[State], None]) -> None:
             last: list[Floats] = []
@@ -66,8 +66,8 @@ class BlackBox(Algorithm):
                 hand_over(State(last[0]))
 
             solution = self.minimise(plain, tell, rng)
-            if plain.ended is not None:  # and was swallowed
-                raise plain.ended
+            if plain.stop_requested is not None:  # and was swallowed
+                raise plain.stop_requested
             if solution is not None and not (
                 last and np.array_equal(last[0], plain.point(solution))
             ):

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell, library
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.arrays import Floats
-from pfbench.base.parameters import nonnegative, one_of, positive, whole
+from pfbench.base.parameters import integer, nonnegative, one_of_values, positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,10 @@ class CoptFrankWolfe(BlackBox):
     requires = frozenset({"gradient", "lo"})
     deterministic = True
 
-    iterations: int = whole(MISSING, "T")
-    step: str = one_of("DR", "DR (Demyanov-Rubinov), ...", ("DR", "backtracking", "sublinear"))
+    iterations: int = integer(MISSING, "T")
+    step: str = one_of_values(
+        "DR", "DR (Demyanov-Rubinov), ...", ("DR", "backtracking", "sublinear")
+    )
     smoothness: float = positive(MISSING, "L, at the start where the step is backtracking")
     tolerance: float = nonnegative(0.0, "Frank-Wolfe gap at which it ends")
 
@@ -38,21 +40,21 @@ class CoptFrankWolfe(BlackBox):
         """What the step asks."""
         return self.requires | ({"value"} if self.step == "backtracking" else set())
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
         """See `BlackBox.minimise`."""
-        told = -1
+        reported = -1
 
-        def callback(found: dict[str, Any]) -> None:
+        def callback(results: dict[str, Any]) -> None:
             # It is also called at the end, where there is no new iterate.
-            nonlocal told
-            if found["it"] > told and found["certificate"] > self.tolerance:
-                told = found["it"]
-                tell(found["x"] + found["step_size"] * found["update_direction"])
+            nonlocal reported
+            if results["it"] > reported and results["certificate"] > self.tolerance:
+                reported = results["it"]
+                tell(results["x"] + results["step_size"] * results["update_direction"])
 
-        found = library("copt").minimize_frank_wolfe(
-            plain.value_and_gradient,
-            plain.start,
-            plain.lmo,
+        minimize_frank_wolfe = library("copt").minimize_frank_wolfe(
+            oracles.value_and_gradient,
+            oracles.start,
+            oracles.lmo,
             jac=True,
             step=self.step,
             lipschitz=self.smoothness,
@@ -60,7 +62,7 @@ class CoptFrankWolfe(BlackBox):
             tol=self.tolerance,
             callback=callback,
         )
-        return np.asarray(found.x)
+        return np.asarray(minimize_frank_wolfe.x)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,24 +77,24 @@ class CoptProximalGradient(BlackBox):
     requires = frozenset({"gradient", "prox"})
     deterministic = True
 
-    iterations: int = whole(MISSING, "T")
+    iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "length of a step")
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
         """See `BlackBox.minimise`."""
 
-        def callback(found: dict[str, Any]) -> None:
-            if found["n_iterations"] > 0:
-                tell(found["x"])
+        def callback(results: dict[str, Any]) -> None:
+            if results["n_iterations"] > 0:
+                tell(results["x"])
 
-        found = library("copt").minimize_proximal_gradient(
-            plain.value_and_gradient,
-            plain.start,
-            plain.prox,
+        minimize_proximal_gradient = library("copt").minimize_proximal_gradient(
+            oracles.value_and_gradient,
+            oracles.start,
+            oracles.prox,
             jac=True,
-            step=lambda found: self.step,
+            step=lambda result: self.step,
             max_iter=self.iterations - 1,  # copt makes one more
             tol=0.0,
             callback=callback,
         )
-        return np.asarray(found.x)
+        return np.asarray(minimize_proximal_gradient.x)

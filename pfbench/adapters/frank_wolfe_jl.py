@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.store import Store
 
@@ -104,8 +104,8 @@ class Trajectory:
     def store(self, folder: Path, problem: str, algorithm: str) -> str:
         """Put that run into a store, for `pfbench report --store`; return its key."""
         run = self.run(problem, algorithm)
-        about = f"{self.digest} {problem} {algorithm}"
-        key = hashlib.sha256(about.encode()).hexdigest()
+        description = f"{self.digest} {problem} {algorithm}"
+        key = hashlib.sha256(description.encode()).hexdigest()
         Store(Path(folder)).put(key, run, {"made by": "FrankWolfe.jl"})
         return key
 
@@ -143,23 +143,23 @@ def read_trajectory(
         If the file cannot be read or has other rows.
     """
     if not isinstance(path, str | Path):
-        raise InputError(f"path={told(path)} must be the path of a file.")
-    integer("n", n, least=1)
+        raise InputError(f"path={brief_repr(path)} must be the path of a file.")
+    check_integer("n", n, minimum=1)
     if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
-        raise InputError(f"columns={told(columns)} must be the list of all that a row has.")
+        raise InputError(f"columns={brief_repr(columns)} must be the list of all that a row has.")
     if missing := [name for name in RECORDED if name not in columns]:
         raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
     data = _bytes(Path(path))
-    found = _rows(Path(path), data, entry)
-    if not found:
+    results = _parse_rows(Path(path), data, entry)
+    if not results:
         raise InputError(f"{path} has no rows: record it with trajectory=true.")
-    for k, row in enumerate(found, start=1):
+    for k, row in enumerate(results, start=1):
         if len(row) != len(columns):
             raise InputError(
                 f"row {k} of {path} has {len(row)} numbers where columns has {len(columns)}: name "
                 "what each is, in order."
             )
-    named = [dict(zip(columns, row, strict=True)) for row in found]
+    named = [dict(zip(columns, row, strict=True)) for row in results]
     _check_order(path, named)
     size = max(abs(row["primal"]) for row in named)
     for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
@@ -179,32 +179,32 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
     Time is not whole, and may be equal in several rows.
     """
     for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
-        least = 0.0
+        lower = 0.0
         for k, row in enumerate(named, start=1):
             value = row[name]
             if name != "time" and not value.is_integer():
                 raise InputError(f"row {k} of {path} has {name}={value:g}, no whole number.")
-            if value < least:
+            if value < lower:
                 raise InputError(
-                    f"row {k} of {path} has {name}={value:g} after {least:g}: it must hold the "
+                    f"row {k} of {path} has {name}={value:g} after {lower:g}: it must hold the "
                     "rows of one run, in order."
                 )
-            least = value
+            lower = value
 
 
 def _row(named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None) -> Numbers:
     """Return our row of the k-th of theirs."""
-    row, again = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
-    iteration = int(row["t"]) if again else max(int(row["t"]) - 1, 0)
+    row, is_repeated = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
+    iteration = int(row["t"]) if is_repeated else max(int(row["t"]) - 1, 0)
     counts: dict[str, float | None] = dict.fromkeys(COUNTED, 0)
     counts |= {"sfo": None, "fo": None, "lo": None, "fv": None}
     if step in NO_TRIALS:
         counts |= {"fo": iteration, "lo": iteration, "fv": 0}
     # Tracked before this row; the one before it, as the row's own calls come after its iterate.
     before = named[k - 1] if k > 0 else dict.fromkeys(TRACKED, 0)
-    for theirs, ours in TRACKED.items():
-        if theirs in row:
-            counts[ours] = before[theirs] * (n if ours == "fv" else 1)
+    for key, computed in TRACKED.items():
+        if key in row:
+            counts[computed] = before[key] * (n if computed == "fv" else 1)
     if counts["fo"] is not None:
         counts["sfo"] = n * counts["fo"]
     measured = (row["time"], row["primal"], row["dual_gap"])
@@ -220,22 +220,22 @@ def _bytes(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def _rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
+def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
     """Return the rows of a file, all finite numbers."""
     try:
         text = data.decode("utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else _delimited(text)
-        if isinstance(found, dict):
-            if entry not in found:
-                raise unknown(f"entry of {path}", str(entry), found)
-            found = found[entry]
-        empty = next((k for k, row in enumerate(found, 1) if None in row), None)
+        results = json.loads(text) if path.suffix == ".json" else _parse_delimited(text)
+        if isinstance(results, dict):
+            if entry not in results:
+                raise unknown_name_error(f"entry of {path}", str(entry), results)
+            results = results[entry]
+        empty = next((k for k, row in enumerate(results, 1) if None in row), None)
         if empty is not None:
             raise InputError(
                 f"row {empty} of {path} has null, which JSON writers make of Inf and NaN: write "
                 "the file without that row."
             )
-        rows = [[float(number) for number in row] for row in found]
+        rows = [[float(number) for number in row] for row in results]
     except RecursionError as error:
         raise InputError(f"{path} has no rows of numbers: its lists are nested deeply.") from error
     except (ValueError, TypeError) as error:
@@ -248,7 +248,7 @@ def _rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
     return rows
 
 
-def _delimited(text: str) -> list[Any]:
+def _parse_delimited(text: str) -> list[Any]:
     lines = [line for line in text.splitlines() if line.strip()]
     delimiter = "\t" if lines and "\t" in lines[0] else ","
     return list(csv.reader(lines, delimiter=delimiter))

@@ -11,18 +11,18 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.assumptions import ASSUMPTIONS
-from pfbench.base.checks import finite_array, integer, real, scalar
+from pfbench.base.checks import check_finite_array, check_integer, check_real, scalar
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
-from pfbench.base.user_code import blamed
+from pfbench.base.user_code import attribute_errors
 from pfbench.measures import fw_gap
-from pfbench.problems.base import FiniteSum, drawn, point_of
-from pfbench.sets.body import Body, gradient, is_point
-from pfbench.sets.whole import WholeSpace
+from pfbench.problems.base import FiniteSum, check_point, index_weights
+from pfbench.sets.body import ConvexBody, gradient, is_point
+from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
 """So many vertices at most decide whether a point is in a set."""
@@ -31,7 +31,7 @@ Jacobian = Callable[..., Any] | bool
 """The gradient; True where the function returns it beside its value."""
 
 
-class FunctionSet(Body):
+class FunctionSet(ConvexBody):
     """The set over which a function minimises linearly.
 
     Parameters
@@ -60,7 +60,7 @@ class FunctionSet(Body):
     summary = "what a linear minimisation oracle is given for"
     source = "somebody's own"
     points = "arrays"
-    needs = "pfbench.adapters.FunctionSet(lmo, start)"
+    required_arguments = "pfbench.adapters.FunctionSet(lmo, start)"
     diameter_is_exact = False
 
     def __init__(
@@ -72,13 +72,13 @@ class FunctionSet(Body):
         project: Callable[[Floats], Any] | None = None,
         contains: Callable[[Any, float], bool] | None = None,
     ) -> None:
-        self._start = _given_start(start)
+        self._start = _copy_start(start)
         _check_functions(lmo=lmo, project=project, contains=contains)
         self._minimiser, self._label = _minimiser(lmo), getattr(lmo, "__qualname__", "lmo")
         self._project, self._contains = project, contains
         if diameter is not None:
-            self.diameter = real("diameter", diameter, above=0.0)
-        with blamed("lmo"):
+            self.diameter = check_real("diameter", diameter, above=0.0)
+        with attribute_errors("lmo"):
             v = self.lo(np.ones_like(self._start))
         if v.shape != self._start.shape:
             raise InputError(
@@ -118,9 +118,9 @@ class FunctionSet(Body):
         g = gradient(g, self.shape)
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
-            at = "(0)" if not g.any() else "(g)"
+            location = "(0)" if not g.any() else "(g)"
             remedy = ": let it return any vertex there" if not g.any() else ""
-            raise InputError(f"lmo{at} has NaN or infinite entries{remedy}.")
+            raise InputError(f"lmo{location} has NaN or infinite entries{remedy}.")
         return v
 
     def project(self, y: Any) -> Floats:
@@ -148,7 +148,7 @@ class FunctionSet(Body):
             v = self.lo(u.reshape(self.shape))
             if u @ (v - x).ravel() > tolerance * away:
                 return True
-            if any(np.array_equal(v, known) for known in vertices):
+            if any(np.array_equal(v, vertex) for vertex in vertices):
                 return False  # rounding hides what would be left
             vertices.append(v)
         return False
@@ -162,29 +162,29 @@ class FunctionSet(Body):
         return self._start.copy()
 
 
-def _floats(source: str, found: Any) -> Floats:
+def _floats(source: str, toarray: Any) -> Floats:
     """Return what a function of the user returns as a new array of float64, if it is real."""
-    if hasattr(found, "toarray"):
-        found = found.toarray()
-        found = found.ravel() if 1 in found.shape else found
-    if np.iscomplexobj(found):
+    if hasattr(toarray, "toarray"):
+        toarray = toarray.toarray()
+        toarray = toarray.ravel() if 1 in toarray.shape else toarray
+    if np.iscomplexobj(toarray):
         raise InputError(f"{source} returns complex numbers: return real ones.")
-    return np.array(found, dtype=np.float64)
+    return np.array(toarray, dtype=np.float64)
 
 
 def _minimiser(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
     """Return g -> v of a linear minimisation in either shape."""
-    if _needed(lmo) < 2:
+    if _count_required_arguments(lmo) < 2:
         return lambda g: _floats("lmo", lmo(g))
 
     def from_copt(g: Floats) -> Floats:
-        found = lmo(-g, np.zeros_like(g), None)
-        return _floats("lmo", found[0]) + 0.0  # no -0.0
+        result = lmo(-g, np.zeros_like(g), None)
+        return _floats("lmo", result[0]) + 0.0  # no -0.0
 
     return from_copt
 
 
-def _needed(function: Callable[..., Any]) -> int:
+def _count_required_arguments(function: Callable[..., Any]) -> int:
     """Return how many arguments a function needs; 0 where that cannot be seen."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -212,7 +212,7 @@ def _nearest(vertices: Floats, x: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Functions(FiniteSum):
+class FunctionProblem(FiniteSum):
     """f and its gradient as functions; see `from_functions`, which looks at them."""
 
     name: ClassVar[str] = "functions"
@@ -220,21 +220,21 @@ class Functions(FiniteSum):
     fun: Callable[..., Any]
     jac: Jacobian
     args: tuple[Any, ...]
-    begin: Floats
+    start_point: Floats
     set: FeasibleSet
     n: int = 1
     mean: Callable[[Floats, Any], Any] | None = None
-    known: Mapping[str, float] = field(default_factory=dict)
+    stated_constants: Mapping[str, float] = field(default_factory=dict)
     properties: frozenset[str] = frozenset()
 
     def start(self) -> Floats:
         """Return a fresh copy of the start."""
-        return self.begin.copy()
+        return self.start_point.copy()
 
     def value(self, x: Any) -> float:
         """Return f(x)."""
-        found = self.fun(self._copy(x), *self.args)
-        return float(scalar("f(x)", found[0] if self.jac is True else found))
+        fun = self.fun(self._copy(x), *self.args)
+        return float(scalar("f(x)", fun[0] if self.jac is True else fun))
 
     def gradient(self, x: Any) -> Floats:
         """Return grad f(x)."""
@@ -245,26 +245,26 @@ class Functions(FiniteSum):
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        indices, weights = drawn(sample, self.n)
+        indices, weights = index_weights(sample, self.n)
         if self.mean is None:
             return self.gradient(x)
         mean = self.mean
         if isinstance(sample, Sample):
             pairs = zip(indices, weights, strict=True)
-            one = (w * mean(self._copy(x), np.array([i])) for i, w in pairs)
-            return np.asarray(sum(one), dtype=np.float64)
+            products = (w * mean(self._copy(x), np.array([i])) for i, w in pairs)
+            return np.asarray(sum(products), dtype=np.float64)
         return _floats("the component gradients", mean(self._copy(x), indices.copy()))
 
     def _copy(self, x: Any) -> Floats:
         """Return a copy of a point, which a function may change."""
-        return point_of(x, self.shape).copy()
+        return check_point(x, self.shape).copy()
 
     def constants(self, start: Any) -> Constants:
         """Return what was stated, and the diameter."""
-        D = "stated" if "D" in self.known else "the diagonal of the box around the set"
-        stated = {name: (value, "stated") for name, value in self.known.items()}
-        derived: dict[str, Any] = {"D": (self.set.diameter, D)} | stated
-        return Constants.derived(n=(self.n, "stated"), **derived)
+        D = "stated" if "D" in self.stated_constants else "the diagonal of the box around the set"
+        statement = {name: (value, "stated") for name, value in self.stated_constants.items()}
+        derived: dict[str, Any] = {"D": (self.set.diameter, D)} | statement
+        return Constants.from_derivations(n=(self.n, "stated"), **derived)
 
 
 def from_functions(
@@ -306,7 +306,7 @@ def from_functions(
     InputError
         If a function does not return what it should at the start, or a name is unknown.
     """
-    point = _given_start(start)
+    point = _copy_start(start)
     _check_functions(fun=fun, jac=None if jac is True else jac)
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
@@ -314,81 +314,81 @@ def from_functions(
             '("convex",).'
         )
     if not isinstance(args, tuple):
-        raise InputError(f"args={told(args)} must be a tuple, as scipy has it: (a,) of one.")
+        raise InputError(f"args={brief_repr(args)} must be a tuple, as scipy has it: (a,) of one.")
     for name, value in constants.items():
         if name not in MEANING or name == "n":
-            raise unknown("constant", name, [one for one in MEANING if one != "n"])
-        real(name, value, least=0.0)
+            raise unknown_name_error("constant", name, [name for name in MEANING if name != "n"])
+        check_real(name, value, minimum=0.0)
     for name in properties:
         if not isinstance(name, str) or name not in ASSUMPTIONS:
-            raise unknown("property", name, ASSUMPTIONS)
+            raise unknown_name_error("property", name, ASSUMPTIONS)
     if components is not None:
         if not isinstance(components, tuple | list) or len(components) != 2:
             raise InputError(
-                f"components={told(components)} must be (n, grad), a number and a function of "
+                f"components={brief_repr(components)} must be (n, grad), a number and a function of "  # noqa: E501
                 "(x, indices)."
             )
         _check_functions(**{"grad of components": components[1]})
-        integer("n of components", components[0], least=1)
-    where = _where(lmo, point, constants.get("D"))
+        check_integer("n of components", components[0], minimum=1)
+    feasible_set = _feasible_set(lmo, point, constants.get("D"))
     n, mean = (1, None) if components is None else components
-    problem = Functions(
+    problem = FunctionProblem(
         fun=fun,
         jac=jac,
         args=args,
-        begin=point,
-        set=where,
+        start_point=point,
+        set=feasible_set,
         n=n,
         mean=mean,
-        known=dict(constants),
+        stated_constants=dict(constants),
         properties=frozenset(properties),
     )
     _check(problem, point)
     return problem
 
 
-def _given_start(start: Any) -> Floats:
+def _copy_start(start: Any) -> Floats:
     """Return an own copy of a start."""
-    point = finite_array("start", start).copy()
+    point = check_finite_array("start", start).copy()
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")
     return point
 
 
-def _check_functions(**given: Any) -> None:
-    for name, function in given.items():
+def _check_functions(**arguments: Any) -> None:
+    for name, function in arguments.items():
         if function is not None and (isinstance(function, type) or not callable(function)):
-            raise InputError(f"{name} must be a function, not {told(function)}.")
+            raise InputError(f"{name} must be a function, not {brief_repr(function)}.")
 
 
-def _where(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
+def _feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
     """Return the feasible set."""
     if lmo is None:
         if start.ndim != 1:
             raise InputError("start must be a vector where there is no lmo: flatten it.")
         return WholeSpace(start.size)
-    where = FunctionSet(lmo, start, diameter=diameter) if not hasattr(lmo, "lo") else lmo
-    if not where.contains(start):
+    location = FunctionSet(lmo, start, diameter=diameter) if not hasattr(lmo, "lo") else lmo
+    if not location.contains(start):
         raise InputError(
             "start is outside the set that lmo minimises over: take a vertex that lmo returns, and "
             "see that it minimises <g, v>, or as copt's maximises <u, v>."
         )
-    return cast(FeasibleSet, where)
+    return cast(FeasibleSet, location)
 
 
-def _check(problem: Functions, x: Floats) -> None:
+def _check(problem: FunctionProblem, x: Floats) -> None:
     """Look once at what the functions return at the start."""
-    with blamed("fun"):
+    with attribute_errors("fun"):
         value = problem.value(x)
-    real("f(start)", value)
-    with blamed("jac" if callable(problem.jac) else "fun"):
-        g = finite_array("the gradient at the start", problem.gradient(x), shape=x.shape)
+    check_real("f(start)", value)
+    with attribute_errors("jac" if callable(problem.jac) else "fun"):
+        g = check_finite_array("the gradient at the start", problem.gradient(x), shape=x.shape)
     fw_gap(problem, State(x))
     if problem.n == 1 and problem.mean is None:
         return
-    with blamed("grad(x, indices) of components"):
+    with attribute_errors("grad(x, indices) of components"):
         mean = problem.batch(np.arange(problem.n), x)
-    mean = finite_array("the mean of component gradients", mean, shape=x.shape)
+    mean = check_finite_array("the mean of component gradients", mean, shape=x.shape)
     size = float(np.abs(g).max()) + float(np.abs(mean).max())
     if float(np.abs(g - mean).max()) > 1e-6 * size:
         raise InputError(

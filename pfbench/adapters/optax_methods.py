@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell, library
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.parameters import integer, parameter, positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +28,10 @@ class OptaxOptimizer(BlackBox):
     libraries = ("optax", "jax")
     requires = frozenset({"smooth"})
 
-    iterations: int = whole(MISSING, "T, the number of its updates")
+    iterations: int = integer(MISSING, "T, the number of its updates")
     step: float = positive(MISSING, "learning_rate")
     optimizer: str = parameter("sgd", "a function of optax, as sgd or contrib.muon")
-    batch: int | None = whole(None, "S; full gradients if not given")
+    batch: int | None = integer(None, "S; full gradients if not given")
     options: Mapping[str, Any] | None = parameter(None, "further arguments of the function")
 
     @property
@@ -39,25 +39,25 @@ class OptaxOptimizer(BlackBox):
         """What its updates are made of."""
         return self.requires | {"gradient" if self.batch is None else "batch"}
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
         optax, jax = library("optax"), library("jax")
         try:
-            made = attrgetter(self.optimizer)(optax)
+            created = attrgetter(self.optimizer)(optax)
         except AttributeError as error:
             raise InputError(
                 f"optax has no {self.optimizer}: name one of its functions, as sgd or contrib.muon."
             ) from error
         with jax.enable_x64(True):
-            optimizer = made(self.step, **dict(self.options or {}))
+            optimizer = created(self.step, **dict(self.options or {}))
             # In the shape of a point: muon takes matrices alone, and Adam is for all else.
-            x = jax.numpy.asarray(plain.point(plain.start))
+            x = jax.numpy.asarray(oracles.point(oracles.start))
             state = optimizer.init(x)
             for _ in range(self.iterations):
                 if self.batch is None:
-                    g = plain.gradient(x)
+                    g = oracles.gradient(x)
                 else:
-                    g = plain.batch(rng.integers(plain.n, size=self.batch), x)
-                update, state = optimizer.update(jax.numpy.asarray(plain.point(g)), state, x)
+                    g = oracles.batch(rng.integers(oracles.n, size=self.batch), x)
+                update, state = optimizer.update(jax.numpy.asarray(oracles.point(g)), state, x)
                 x = optax.apply_updates(x, update)
                 tell(x)

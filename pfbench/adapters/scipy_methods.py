@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell, library
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.arrays import Floats
-from pfbench.base.parameters import one_of, parameter, whole
+from pfbench.base.parameters import integer, one_of_values, parameter
 
 _VALUES = ("Nelder-Mead", "Powell")
 _GRADIENTS = ("CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
@@ -32,8 +32,8 @@ class ScipyMinimize(BlackBox):
     requires = frozenset({"gradient", "smooth", "value"})
     deterministic = True
 
-    method: str = one_of("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
-    iterations: int | None = whole(None, "most iterations; scipy's own number if not given")
+    method: str = one_of_values("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
+    iterations: int | None = integer(None, "most iterations; scipy's own number if not given")
     tolerance: float | None = parameter(None, "scipy's tol")
     options: Mapping[str, Any] | None = parameter(None, "further options of the method")
 
@@ -44,23 +44,23 @@ class ScipyMinimize(BlackBox):
             return self.requires - {"gradient"}
         return self.requires | ({"hessian"} if self.method in _HESSIANS else set())
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
         """See `BlackBox.minimise`."""
         options = dict(self.options or {})
         if self.iterations is not None:
             options |= {"maxfun" if self.method == "TNC" else "maxiter": self.iterations}
         further: dict[str, Any] = {}
         if self.method not in _VALUES:
-            further["jac"] = plain.gradient
+            further["jac"] = oracles.gradient
         if self.method in _HESSIANS:
-            further["hessp"] = plain.hessian_product()
-        found = library("scipy.optimize").minimize(
-            plain.value,
-            plain.start,
+            further["hessp"] = oracles.hessian_product()
+        minimize = library("scipy.optimize").minimize(
+            oracles.value,
+            oracles.start,
             method=self.method,
             tol=self.tolerance,
             callback=tell,
             options=options,
             **further,
         )
-        return np.asarray(found.x)
+        return np.asarray(minimize.x)

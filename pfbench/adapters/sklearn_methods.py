@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter, whole
+from pfbench.base.parameters import integer, parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +46,10 @@ class PartialFit(BlackBox):
     estimator: Callable[[], Any] = parameter(MISSING, "makes the estimator", repr=False)
     features: Any = parameter(MISSING, "its features", repr=False)
     labels: Any = parameter(MISSING, "its labels", repr=False)
-    iterations: int = whole(MISSING, "T")
-    batch: int = whole(1, "S")
+    iterations: int = integer(MISSING, "T")
+    batch: int = integer(1, "S")
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
         if not callable(self.estimator):
             raise InputError("estimator must be a function that returns a new estimator.")
@@ -61,7 +61,7 @@ class PartialFit(BlackBox):
             )
         if getattr(model, "fit_intercept", False):
             raise InputError("an intercept is no part of the point: set fit_intercept=False.")
-        if plain.start.any():
+        if oracles.start.any():
             raise InputError("partial_fit begins at 0: give the problem that start.")
         sparse = hasattr(self.features, "tocsr")
         features = self.features.tocsr() if sparse else np.asarray(self.features)
@@ -71,10 +71,10 @@ class PartialFit(BlackBox):
             if hasattr(model, "predict_proba") or hasattr(model, "decision_function")
             else {}
         )
-        z = plain.start
+        z = oracles.start
         for _ in range(self.iterations):
-            S = rng.integers(plain.n, size=self.batch)
-            plain.batch(S, z)
+            S = rng.integers(oracles.n, size=self.batch)
+            oracles.batch(S, z)
             model.partial_fit(features[S], labels[S], **classes)
             z = np.ravel(model.coef_)
             tell(z)

@@ -49,8 +49,8 @@ class _Losses:
         """Return the gradient of the mean of some losses, of all if not said which."""
         with self._torch.enable_grad():
             mean = self._mean(x, indices)
-            found = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
-        pairs = zip(found, self._parameters, strict=True)
+            grad = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
+        pairs = zip(grad, self._parameters, strict=True)
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
 
@@ -58,8 +58,8 @@ class _Losses:
         """Refuse losses of which each input has another than it has among all."""
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
-            first, again, both = (self._losses(slice(stop)) for stop in (1, 1, 2))
-            if not self._torch.equal(first, again):
+            first, recomputed, both = (self._losses(slice(stop)) for stop in (1, 1, 2))
+            if not self._torch.equal(first, recomputed):
                 raise InputError(
                     "the module or the loss is random: evaluated twice at one point, it has two "
                     "values."
@@ -68,7 +68,9 @@ class _Losses:
             if own.shape != among.shape or not self._torch.allclose(
                 own, among, rtol=1e-9, atol=1e-12, equal_nan=True
             ):
-                shapes = [tuple(one.shape) for one in (self._outputs(slice(2)), self._targets[:2])]
+                shapes = [
+                    tuple(item.shape) for item in (self._outputs(slice(2)), self._targets[:2])
+                ]
                 raise InputError(
                     "the loss of an input depends on the others: of two inputs the outputs have "
                     f"shape {shapes[0]} and the targets {shapes[1]}, so that the first has a loss "

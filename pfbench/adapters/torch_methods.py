@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell, library
-from pfbench.adapters.plain import PlainOracles
+from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
-from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.names import lookup
+from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.user_code import load
 
 
@@ -30,10 +30,10 @@ class TorchOptimizer(BlackBox):
     libraries = ("torch",)
     requires = frozenset({"smooth"})
 
-    iterations: int = whole(MISSING, "T, the number of its steps")
+    iterations: int = integer(MISSING, "T, the number of its steps")
     step: float = positive(MISSING, "lr")
     optimizer: Any = parameter("SGD", "a class of torch.optim, FILE.py:NAME, or a class itself")
-    batch: int | None = whole(None, "S; full gradients if not given")
+    batch: int | None = integer(None, "S; full gradients if not given")
     options: Mapping[str, Any] | None = parameter(None, "further arguments of the class")
 
     def __post_init__(self) -> None:
@@ -53,26 +53,26 @@ class TorchOptimizer(BlackBox):
         gradients = "gradient" if self.batch is None else "batch"
         return self.requires | {gradients} | ({"value"} if self._reads_values else set())
 
-    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+    def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
         """See `BlackBox.minimise`."""
         torch = library("torch", '"pfbench[torch]"')
-        made = self.optimizer
-        if isinstance(made, str) and ":" in made:
-            made = load(made)
-        elif not isinstance(made, type):
-            known = {name: one for name, one in vars(torch.optim).items() if isinstance(one, type)}
-            made = named("optimiser of torch.optim", made, known)
+        data = self.optimizer
+        if isinstance(data, str) and ":" in data:
+            data = load(data)
+        elif not isinstance(data, type):
+            kinds = {name: var for name, var in vars(torch.optim).items() if isinstance(var, type)}
+            data = lookup("optimiser of torch.optim", data, kinds)
         # In the shape of a point: Muon takes matrices alone.
-        p = torch.tensor(plain.point(plain.start), dtype=torch.float64, requires_grad=True)
-        optimizer = made([p], lr=self.step, **dict(self.options or {}))
+        p = torch.tensor(oracles.point(oracles.start), dtype=torch.float64, requires_grad=True)
+        optimizer = data([p], lr=self.step, **dict(self.options or {}))
 
         def closure() -> Any:
             z = p.detach().numpy()
             if self.batch is None:
-                value, g = plain.value_and_gradient(z)
+                value, g = oracles.value_and_gradient(z)
             else:
-                value, g = None, plain.batch(rng.integers(plain.n, size=self.batch), z)
-            p.grad = torch.from_numpy(plain.point(g))
+                value, g = None, oracles.batch(rng.integers(oracles.n, size=self.batch), z)
+            p.grad = torch.from_numpy(oracles.point(g))
             return value
 
         for _ in range(self.iterations):

@@ -10,12 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_up
-from pfbench.algorithms.promise import gradient, mapping
+from pfbench.algorithms.base import Algorithm, round_up, smallest_integer
+from pfbench.algorithms.guarantee import gradient, mapping
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import one_of, parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, shift
 
@@ -26,8 +26,8 @@ class Accelerated(Algorithm):
 
     anytime = True
 
-    iterations: int = whole(MISSING, "T, inner iterations")
-    batch: int = whole(MISSING, "b")
+    iterations: int = integer(MISSING, "T, inner iterations")
+    batch: int = integer(MISSING, "b")
     step: float = positive(MISSING, "eta (katyusha: 1/(3L); rsag: beta)")
 
 
@@ -49,15 +49,15 @@ class ProxASVRG(Accelerated):
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
 
-    period: int = whole(MISSING, "m, iterations between full gradients")
+    period: int = integer(MISSING, "m, iterations between full gradients")
     smoothness: float | None = positive(None, "L; the first weight is at least 1/2 whatever it is")
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; a smoothness that is not given is the problem's L_max."""
         if math.isfinite(constants.L_max):
-            given = {"smoothness": constants.L_max} | given
-        return super().explicit(constants, **given)
+            overrides = {"smoothness": constants.L_max} | overrides
+        return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
         """Return w_0 = 1 - tau L eta/(1 - L eta), tau = (n-b)/(b(n-1)), L at most 1/(3 eta)."""
@@ -65,7 +65,7 @@ class ProxASVRG(Accelerated):
         tau = max(n - self.batch, 0) / (self.batch * max(n - 1, 1))
         return 1.0 - tau * product / (1.0 - product)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         w = self.first_weight(ask.n)
         snapshot, y = keep(x), keep(x)
@@ -116,10 +116,10 @@ class ProxKatyushaNS(Accelerated):
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
 
-    period: int = whole(MISSING, "m, iterations between full gradients (2n in theory)")
-    option: int = one_of(1, "1 or 2, as in the source", (1, 2))
+    period: int = integer(MISSING, "m, iterations between full gradients (2n in theory)")
+    option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         snapshot, y, z = keep(x), keep(x), keep(x)
         for t in range(self.iterations):
@@ -168,37 +168,39 @@ class ProxRSAG(Accelerated):
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
-    scheduled = Accelerated.scheduled | {"momentum"}
-    promises = mapping("1/(2 L)", "least")
+    schedule_parameters = Accelerated.schedule_parameters | {"momentum"}
+    guarantee = mapping("1/(2 L)", "least")
 
     output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")
-    momentum: str = one_of("nonconvex", "nonconvex or convex: lambda_k", ("nonconvex", "convex"))
+    momentum: str = one_of_values(
+        "nonconvex", "nonconvex or convex: lambda_k", ("nonconvex", "convex")
+    )
 
     def output_weight(self, k: int) -> float:
         """p_k proportional to 1/Gamma_k = k (k+1)/2."""
         return k * (k + 1.0) / 2.0
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Deterministic case, b = n, beta = 1/(2L), lambda_k = k beta/2 on a bounded set.
 
         qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
-        L, ell, D, M = cls.needs(constants, "L", "ell", "D", "M")
+        L, ell, D, M = cls.requires_parameters(constants, "L", "ell", "D", "M")
 
         def bound(N: int) -> float:
             return 192.0 * L * L * D**2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M**2 / N
 
-        return cls.filled(
-            given,
-            iterations=least(lambda N: bound(N) <= epsilon),
+        return cls.from_schedule(
+            overrides,
+            iterations=smallest_integer(lambda N: bound(N) <= epsilon),
             step=1.0 / (2.0 * L),
             batch=constants.n,
             momentum="convex",
         )
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         beta, ag, everyone = self.step, keep(x), np.arange(ask.n)
         for k in range(1, self.iterations + 1):
@@ -220,14 +222,14 @@ class RSAG(ProxRSAG):
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
     assumes = frozenset()
-    promises = gradient("least")
+    guarantee = gradient("least")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
-        L, h0 = cls.needs(constants, "L", "delta")
-        return cls.filled(
-            given,
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(6.0 * L * h0 / epsilon)),
             step=1.0 / (2.0 * L),
             batch=constants.n,

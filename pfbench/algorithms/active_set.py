@@ -32,11 +32,11 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import nonnegative, one_of, parameter, whole
-from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
 from pfbench.points import combine, inner
-from pfbench.points.active import ActiveSet
+from pfbench.points.active_atoms import ActiveSet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +47,11 @@ class ActiveSetMethod(Algorithm):
     requires = frozenset({"gradient", "lo", "polytope"})
     deterministic = True
     anytime = True
-    scheduled = frozenset()
+    schedule_parameters = frozenset()
     line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
 
-    step: str = one_of("short", "short, or line-search", ("short", "line-search"))
-    iterations: int = whole(MISSING, "T; the first goes to a vertex")
+    step: str = one_of_values("short", "short, or line-search", ("short", "line-search"))
+    iterations: int = integer(MISSING, "T; the first goes to a vertex")
     smoothness: float = nonnegative(
         MISSING, "L of the short step, which line-search tries, too; the problem's L_f if not given"
     )
@@ -62,14 +62,14 @@ class ActiveSetMethod(Algorithm):
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; a smoothness that is not given is L_f."""
-        if "smoothness" not in given:
-            given["smoothness"] = constants.need("L_f", f"{cls.name} without smoothness")
-        cls.check_bound(given, "smoothness", constants.L_f)
-        return super().explicit(constants, **given)
+        if "smoothness" not in overrides:
+            overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
+        cls.check_bound(overrides, "smoothness", constants.L_f)
+        return super().explicit(constants, **overrides)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         for t in range(self.iterations):
             g = ask.gradient(x)
@@ -81,11 +81,17 @@ class ActiveSetMethod(Algorithm):
             yield State(x, at, g)
 
     @abstractmethod
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move S from x, w = LO(g)."""
 
     def length(
-        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+        self,
+        ask: AlgorithmOracles,
+        x: Point,
+        g: Gradient,
+        d: Point,
+        upper: float,
+        end: Callable[[], Point],
     ) -> float:
         """Return gamma, at most gamma_max; 0 where d does not descend.
 
@@ -96,11 +102,13 @@ class ActiveSetMethod(Algorithm):
         if descent <= 0.0:
             return 0.0
         bend = self.smoothness * inner(d, d)
-        short = min(most, descent / bend) if bend > 0.0 else most
+        short = min(upper, descent / bend) if bend > 0.0 else upper
         if self.step == "short":
             return short
         far = end()
-        return self.line_search(lambda gamma: ask.value(combine(x, far, gamma / most)), most, short)
+        return self.line_search(
+            lambda gamma: ask.value(combine(x, far, gamma / upper)), upper, short
+        )
 
 
 class AwayStepFW(ActiveSetMethod):
@@ -114,14 +122,14 @@ class AwayStepFW(ActiveSetMethod):
     )
     cites = ("guelat1986", "lacoste2015")
 
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w, or away from a, whichever descends more."""
         a, _ = S.extremes(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
-            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            end = partial(S.without, a)
-            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
+            end = partial(S.remove_vertex, a)
+            S.move_away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
 
 
 class PairwiseFW(ActiveSetMethod):
@@ -132,10 +140,10 @@ class PairwiseFW(ActiveSetMethod):
     source = "Lacoste-Julien, Jaggi 2015, algorithm 2, with line search or the short step"
     cites = ("lacoste2015",)
 
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to w."""
         a, _ = S.extremes(g)
-        end = partial(S.without, a, w)
+        end = partial(S.remove_vertex, a, w)
         S.transfer(a, w, self.length(ask, x, g, w - S.vertex(a), S.weights[a], end))
 
 
@@ -151,17 +159,17 @@ class BlendedPairwiseFW(ActiveSetMethod):
 
     lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
 
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or toward w, whichever descends more."""
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
-            end = partial(S.without, a, S.vertex(low))
+            end = partial(S.remove_vertex, a, S.vertex(low))
             S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
         else:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         if not self.lazy:
             yield from super().run(ask, x, rng)
@@ -176,18 +184,20 @@ class BlendedPairwiseFW(ActiveSetMethod):
             at, x = x, S.point()
             yield State(x, at, g)
 
-    def move_lazily(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, phi: float) -> float:
+    def move_lazily(
+        self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
+    ) -> float:
         """Move S as `move` does where its own pair is not enough; return phi."""
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
-            end = partial(S.without, a, S.vertex(low))
+            end = partial(S.remove_vertex, a, S.vertex(low))
             S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
             return phi
         w = ask.lo(g)
         gap = inner(g, x - w)
         if gap >= phi / 2.0:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
             return phi
         return max(gap, 0.0)
 

@@ -8,12 +8,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.promise import Promise
-from pfbench.base.checks import real
+from pfbench.algorithms.guarantee import Guarantee
+from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.parameters import Parameter, check_values, declared, one_of, parameter
-from pfbench.base.protocols import Asked
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.parameters import (
+    Parameter,
+    check_values,
+    collect_declared_parameters,
+    one_of_values,
+    parameter,
+)
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State, check_output
 from pfbench.estimators import SAMPLINGS, Estimator
 
@@ -38,7 +44,7 @@ def round_down(number: float) -> int:
     return max(1, math.floor(number * (1.0 + 1e-12)))
 
 
-def least(holds: Callable[[int], bool]) -> int:
+def smallest_integer(holds: Callable[[int], bool]) -> int:
     """Return the least integer, at least 1, for which a condition holds that stays true."""
     high = 1
     while not holds(high):
@@ -76,11 +82,11 @@ class Algorithm(ABC):
         schedule=theory.
     deterministic
         Whether it draws no random numbers.
-    scheduled
+    schedule_parameters
         The parameters that its theorem's schedule sets.
-    promises
+    guarantee
         What that schedule promises; None if no number is.
-    normalised
+    scale_dependence
         Why that schedule changes with the units of f and x; empty if it does not.
     kinds
         The parameters whose other values make another method: where a claim sets one, a method that
@@ -95,9 +101,11 @@ class Algorithm(ABC):
     requires: ClassVar[frozenset[str]]
     assumes: ClassVar[frozenset[str]] = frozenset()
     deterministic: ClassVar[bool] = False
-    scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
-    promises: ClassVar[Promise | None] = None
-    normalised: ClassVar[str] = ""
+    schedule_parameters: ClassVar[frozenset[str]] = frozenset(
+        {"iterations", "step", "batch", "period"}
+    )
+    guarantee: ClassVar[Guarantee | None] = None
+    scale_dependence: ClassVar[str] = ""
     kinds: ClassVar[tuple[str, ...]] = ()
 
     output: str = parameter("last", "last, or uniform among the x_t")
@@ -113,7 +121,7 @@ class Algorithm(ABC):
         check_values(self)
 
     @abstractmethod
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
 
     def output_weight(self, k: int) -> float:
@@ -131,25 +139,25 @@ class Algorithm(ABC):
         return False
 
     @property
-    def endless(self) -> bool:
+    def runs_until_stopped(self) -> bool:
         """Whether a run ends only by a budget, a target or a time limit."""
         return False
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Return the theorem's schedule for accuracy `epsilon`; `given` parameters replace it.
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
+        """Return the theorem's schedule for accuracy `epsilon`; `overrides` parameters replace it.
 
         Raises
         ------
         Refused
             If there is no theorem, a constant is missing, or epsilon is out of its range.
         """
-        raise Refused(
+        raise RefusedError(
             f"{cls.name} has no theorem's schedule for epsilon: give its parameters explicitly."
         )
 
     @classmethod
-    def practical(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return a schedule for where the theorem's is absurd, as `theory` does.
 
         Raises
@@ -157,13 +165,13 @@ class Algorithm(ABC):
         Refused
             If there is none.
         """
-        raise Refused(
+        raise RefusedError(
             f"{cls.name} has no practical schedule for epsilon: take schedule=theory, or give its "
             "parameters explicitly."
         )
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm with explicit parameters.
 
         Raises
@@ -171,15 +179,15 @@ class Algorithm(ABC):
         InputError
             If a parameter is missing.
         """
-        missing = [name for name in cls.needed() if name not in given]
+        missing = [name for name in cls.list_required_parameters() if name not in overrides]
         if missing:
             raise InputError(
                 f"{cls.name} needs {', '.join(missing)}, or epsilon for its theorem's schedule."
             )
-        return cls(**given)
+        return cls(**overrides)
 
     @classmethod
-    def needs(cls, constants: Constants, *names: str) -> list[float]:
+    def requires_parameters(cls, constants: Constants, *names: str) -> list[float]:
         """Return the constants that a schedule needs, "L" for that of stochastic methods.
 
         Raises
@@ -189,7 +197,7 @@ class Algorithm(ABC):
         """
         purpose = f"the schedule of {cls.name}"
         return [
-            constants.smoothness(purpose) if name == "L" else constants.need(name, purpose)
+            constants.smoothness(purpose) if name == "L" else constants.require(name, purpose)
             for name in names
         ]
 
@@ -197,25 +205,25 @@ class Algorithm(ABC):
     def check_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
         """Refuse 0 as an upper bound that is given, unless the problem's constants derive 0."""
         if parameters.get(name) is not None and derived != 0.0:
-            real(name, parameters[name], above=0.0)
+            check_real(name, parameters[name], above=0.0)
 
     @classmethod
-    def filled(cls, given: Mapping[str, Any], **schedule: Any) -> Self:
+    def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
         """Return the algorithm with the given parameters, and the schedule's for the others."""
-        return cls(**schedule | dict(given))
+        return cls(**schedule | dict(parameters))
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return the parameters by name: all fields of the class."""
-        return declared(cls, every=True)
+        return collect_declared_parameters(cls, includes_all=True)
 
     @classmethod
-    def needed(cls) -> list[str]:
+    def list_required_parameters(cls) -> list[str]:
         """Return the names of the parameters that have no default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
 
 
-class Estimating(Algorithm):
+class EstimatorAlgorithm(Algorithm):
     """A method that moves along a gradient estimate."""
 
     @property
@@ -230,12 +238,12 @@ class Estimating(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sampling(Algorithm):
+class SamplingAlgorithm(Algorithm):
     """A method that draws components uniformly, or in proportion to their L_i."""
 
     kinds = ("sampling",)
 
-    sampling: str = one_of(
+    sampling: str = one_of_values(
         "uniform", "uniform, or importance: in proportion to the components' L_i", SAMPLINGS
     )
 
@@ -246,16 +254,18 @@ class Sampling(Algorithm):
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 
     @classmethod
-    def smoothness_drawn(cls, constants: Constants, given: Mapping[str, Any]) -> float:
+    def smoothness_drawn(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
         """Return L_mean where components are drawn by their L_i, else the largest of L_f and L_ms.
 
         With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most
         the mean of L_mean L_i |x - y|^2, which is L_mean^2 |x - y|^2.
         """
-        return cls.needs(constants, "L_mean" if given.get("sampling") == "importance" else "L")[0]
+        return cls.requires_parameters(
+            constants, "L_mean" if parameters.get("sampling") == "importance" else "L"
+        )[0]
 
 
-def parameters_of(algorithm: Any) -> dict[str, Any]:
+def get_parameters(algorithm: Any) -> dict[str, Any]:
     """Return the values of an algorithm's parameters, by name; a dataclass says what they are."""
     if not is_dataclass(algorithm):
         return {}

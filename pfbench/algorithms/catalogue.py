@@ -14,19 +14,19 @@ from pfbench.algorithms import (
     loopless_frank_wolfe,
     natasha,
     nfwu,
-    norms,
+    norm_ball_methods,
     proximal,
     sliding,
     spider,
     stochastic_frank_wolfe,
 )
 from pfbench.algorithms.base import Algorithm
-from pfbench.base.checks import choice, real
+from pfbench.base.checks import check_choice, check_real
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
-from pfbench.base.parameters import Parameter, check_known, check_texts, texts_of
-from pfbench.base.relative import at
+from pfbench.base.names import lookup
+from pfbench.base.parameters import Parameter, check_known, check_texts, text_parameters
+from pfbench.base.relative import evaluate_relative
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -44,7 +44,7 @@ _FAMILIES = (
     loopless_frank_wolfe.METHODS,
     active_set.METHODS,
     lan_sliding.METHODS,
-    norms.METHODS,
+    norm_ball_methods.METHODS,
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
@@ -59,7 +59,7 @@ class AlgorithmChoice:
 
     name: str
     parameters: Mapping[str, Any]
-    kind: type[Algorithm]
+    algorithm_class: type[Algorithm]
 
     def __repr__(self) -> str:
         """Return it as `pfbench.algorithm` makes it again."""
@@ -73,19 +73,19 @@ class AlgorithmChoice:
     @property
     def schedule(self) -> str:
         """What the parameters ask for: theory, practical or explicit."""
-        if self.parameters.get("epsilon") is None or self._replaced:
+        if self.parameters.get("epsilon") is None or self._overridden_parameters:
             return "explicit"
         return str(self.parameters.get("schedule") or "theory")
 
     @property
     def assumes(self) -> frozenset[str]:
         """What the algorithm's theorem assumes, in the words of `pfbench.base.assumptions`."""
-        return self.kind.assumes
+        return self.algorithm_class.assumes
 
     @property
-    def _replaced(self) -> set[str]:
+    def _overridden_parameters(self) -> set[str]:
         """The given parameters that a schedule would set."""
-        return set(self.kind.scheduled & set(self.parameters))
+        return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the schedule's name.
@@ -99,14 +99,16 @@ class AlgorithmChoice:
         Refused
             If the theorem's schedule, or a formula, is not defined for these constants.
         """
-        cls = self.kind
-        given = at(constants, self.parameters, texts_of(cls.parameters()), self.name)
-        epsilon, schedule = given.pop("epsilon", None), given.pop("schedule", None)
+        cls = self.algorithm_class
+        relative = evaluate_relative(
+            constants, self.parameters, text_parameters(cls.parameters()), self.name
+        )
+        epsilon, schedule = relative.pop("epsilon", None), relative.pop("schedule", None)
         if schedule in ("theory", "practical") and epsilon is None:
             raise InputError(f"schedule={schedule} of {self.name} needs epsilon.")
         if epsilon is None:
-            return cls.explicit(constants, **given), self.schedule
-        replaced = self._replaced
+            return cls.explicit(constants, **relative), self.schedule
+        replaced = self._overridden_parameters
         if schedule == "theory" and replaced:
             raise InputError(
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
@@ -116,9 +118,9 @@ class AlgorithmChoice:
             raise InputError(
                 f"schedule=explicit of {self.name} takes no epsilon: leave epsilon or schedule out."
             )
-        made = cls.practical if schedule == "practical" else cls.theory
+        practical = cls.practical if schedule == "practical" else cls.theory
         try:
-            algorithm = made(real("epsilon", epsilon, above=0.0), constants, **given)
+            algorithm = practical(check_real("epsilon", epsilon, above=0.0), constants, **relative)
         except (OverflowError, ZeroDivisionError) as error:
             zero = [name for name in MEANING if getattr(constants, name) == 0.0]
             if zero and isinstance(error, ZeroDivisionError):
@@ -142,9 +144,9 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 """What every algorithm has beside its own parameters."""
 
 
-def named_algorithm(selector: Selector) -> AlgorithmChoice:
+def select_algorithm(selector: Selector) -> AlgorithmChoice:
     """Choose the algorithm of a selector; its texts stay texts. See `algorithm`."""
-    return own_choice(named("algorithm", selector.name, ALGORITHMS), selector)
+    return select_user_algorithm(lookup("algorithm", selector.name, ALGORITHMS), selector)
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
@@ -165,20 +167,22 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
         If the name or a parameter is unknown (the nearest is suggested).
     """
     if isinstance(name, str) and "[" in name:
-        return named_algorithm(Selector.parse(name).joined(parameters))
-    return _choice(name, named("algorithm", name, ALGORITHMS), parameters)
+        return select_algorithm(Selector.parse(name).with_parameters(parameters))
+    return _select(name, lookup("algorithm", name, ALGORITHMS), parameters)
 
 
-def own_choice(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
+def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
     """Choose an algorithm's class with the parameters of a selector; see `algorithm`."""
-    known = {**cls.parameters(), **_OF_SCHEDULES}
-    return _choice(selector.name, cls, selector.given(texts_of(known)))
+    parameters = {**cls.parameters(), **_OF_SCHEDULES}
+    return _select(
+        selector.name, cls, selector.collect_parsed_parameters(text_parameters(parameters))
+    )
 
 
-def _choice(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
-    known = {**cls.parameters(), **_OF_SCHEDULES}
-    check_known(name, parameters, known)
-    check_texts(parameters, known)
+def _select(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
+    existing = {**cls.parameters(), **_OF_SCHEDULES}
+    check_known(name, parameters, existing)
+    check_texts(parameters, existing)
     if "schedule" in parameters:
-        choice("schedule", parameters["schedule"], SCHEDULES)
+        check_choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

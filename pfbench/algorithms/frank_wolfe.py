@@ -30,12 +30,12 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.promise import Promise
-from pfbench.base.checks import real
+from pfbench.algorithms.guarantee import Guarantee
+from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import nonnegative, one_of, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, nonnegative, one_of_values, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
 
@@ -56,22 +56,25 @@ _ROUNDING = 1e-12
 """Relative error of a function value that backtracking allows for."""
 
 
-def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
+def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
     """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
 
-    def tried(gamma: float) -> float:
-        return _at_trial(value(gamma))
+    def try_step(gamma: float) -> float:
+        return _trial_value(value(gamma))
 
     with np.errstate(invalid="ignore"):  # it takes differences of infinite values
         brent = scipy.optimize.minimize_scalar(
-            tried, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
+            try_step,
+            bounds=(0.0, upper),
+            method="bounded",
+            options={"xatol": _LINE_SEARCH_TOLERANCE},
         )
-    found = [(float(brent.fun), float(brent.x))]
-    found += [(tried(gamma), gamma) for gamma in sorted({0.0, most, *others})]
-    return min(found)[1]
+    results = [(float(brent.fun), float(brent.x))]
+    results += [(try_step(gamma), gamma) for gamma in sorted({0.0, upper, *rest})]
+    return min(results)[1]
 
 
-def _at_trial(value: float) -> float:
+def _trial_value(value: float) -> float:
     """Return the value of a trial point: NaN counts as infinity, so that it loses."""
     return math.inf if math.isnan(value) else float(value)
 
@@ -95,12 +98,12 @@ class FrankWolfe(Algorithm):
     requires = frozenset({"gradient", "lo"})
     deterministic = True
     anytime = True
-    scheduled = frozenset({"iterations", "curvature"})
+    schedule_parameters = frozenset({"iterations", "curvature"})
     line_search: ClassVar[Callable[..., float]] = staticmethod(line_search)
-    promises = Promise("min over k of V(x_k)", "epsilon", "least", "fw_gap")
+    guarantee = Guarantee("min over k of V(x_k)", "epsilon", "least", "fw_gap")
 
-    step: str = one_of("line-search", ", ".join(STEPS), STEPS)
-    iterations: int | None = whole(None, "T; without it, until a target, budget or time limit")
+    step: str = one_of_values("line-search", ", ".join(STEPS), STEPS)
+    iterations: int | None = integer(None, "T; without it, until a target, budget or time limit")
     curvature: float | None = nonnegative(
         None, "C, at least C_f; the problem's L_f D^2 if not given"
     )
@@ -136,46 +139,46 @@ class FrankWolfe(Algorithm):
         return self.requires | {"value"} if searches else self.requires
 
     @property
-    def endless(self) -> bool:
-        """See `Algorithm.endless`."""
+    def runs_until_stopped(self) -> bool:
+        """See `Algorithm.runs_until_stopped`."""
         return self.iterations is None
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon.
 
         Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1});
         the short step lowers f by at least as much as g/C with C = L D^2.
         """
-        cls._check_zero(constants, given)
-        (h0,) = cls.needs(constants, "delta")
-        backtracking = given.get("step") == "backtracking"
-        if given.get("step") not in _OF_L and given.get("curvature") is not None:
-            curvature = real("curvature", given["curvature"])
+        cls._check_zero(constants, overrides)
+        (h0,) = cls.requires_parameters(constants, "delta")
+        backtracking = overrides.get("step") == "backtracking"
+        if overrides.get("step") not in _OF_L and overrides.get("curvature") is not None:
+            curvature = check_real("curvature", overrides["curvature"])
         else:
-            L, D = cls.needs(constants, "L_f", "D")
+            L, D = cls.requires_parameters(constants, "L_f", "D")
             if backtracking:
-                L = max(_GROWTH * L, given.get("smoothness") or 0.0)
-            elif given.get("step") == "short":
-                L = given["smoothness"] = given.get("smoothness") or L
+                L = max(_GROWTH * L, overrides.get("smoothness") or 0.0)
+            elif overrides.get("step") == "short":
+                L = overrides["smoothness"] = overrides.get("smoothness") or L
             curvature = L * D**2
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
-        known = {} if given.get("step") in _OF_L else {"curvature": curvature}
-        return cls.filled(given, iterations=iterations, **known)
+        existing = {} if overrides.get("step") in _OF_L else {"curvature": curvature}
+        return cls.from_schedule(overrides, iterations=iterations, **existing)
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; a curvature that is not given is L_f D^2."""
-        cls._check_zero(constants, given)
-        if given.get("step") == "adaptive" and given.get("curvature") is None:
-            constants.need("L_f", "the adaptive step without curvature")
+        cls._check_zero(constants, overrides)
+        if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
+            constants.require("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
-        if given.get("step") == "short" and given.get("smoothness") is None:
-            constants.need("L_f", "the short step without smoothness")
-            given = given | {"smoothness": constants.L_f}
-        if math.isfinite(curvature) and given.get("step") not in _OF_L:
-            given = {"curvature": curvature} | given
-        return super().explicit(constants, **given)
+        if overrides.get("step") == "short" and overrides.get("smoothness") is None:
+            constants.require("L_f", "the short step without smoothness")
+            overrides = overrides | {"smoothness": constants.L_f}
+        if math.isfinite(curvature) and overrides.get("step") not in _OF_L:
+            overrides = {"curvature": curvature} | overrides
+        return super().explicit(constants, **overrides)
 
     @classmethod
     def _check_zero(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
@@ -183,7 +186,7 @@ class FrankWolfe(Algorithm):
         cls.check_bound(parameters, "curvature", constants.L_f * constants.D**2)
         cls.check_bound(parameters, "smoothness", constants.L_f)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
@@ -200,7 +203,7 @@ class FrankWolfe(Algorithm):
                 elif self.step == "adaptive":
                     gamma = self._adaptive_step(gap)
                 elif self.step == "short":
-                    gamma = self._short_step(gap, distance(v, x))
+                    gamma = self._compute_short_step_size(gap, distance(v, x))
                 else:
                     gamma = self._line_search(ask, x, v, gap)
             at, x = x, combine(x, v, gamma)
@@ -214,7 +217,7 @@ class FrankWolfe(Algorithm):
             return 1.0 if gap > 0.0 else 0.0
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
-    def _short_step(self, gap: float, length: float) -> float:
+    def _compute_short_step_size(self, gap: float, length: float) -> float:
         """Return the minimiser on [0, 1] of the bound of f by L; 0 without a descent."""
         assert self.smoothness is not None
         if not gap > 0.0 < length:
@@ -222,7 +225,7 @@ class FrankWolfe(Algorithm):
         curvature = self.smoothness * length**2
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
-    def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
+    def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
         """Return the best step to v; the adaptive one is tried, too, if C is known."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
@@ -247,9 +250,11 @@ class Backtracking:
     decrease: float = math.inf
 
     @classmethod
-    def start(cls, ask: Asked, x: Point, gradient: Any, v: Point, M: float | None) -> Self:
+    def start(
+        cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
+    ) -> Self:
         """Ask f(x_0), and one more gradient where there is no first estimate M."""
-        value = _at_trial(ask.value(x))
+        value = _trial_value(ask.value(x))
         if M is None:
             length = distance(v, x)
             probe = ask.gradient(combine(keep(x), v, _PROBE))
@@ -257,7 +262,7 @@ class Backtracking:
             M = change / (_PROBE * length) if length > 0.0 and math.isfinite(change) else 0.0
         return cls(M, value)
 
-    def step(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
+    def step(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
         """Return gamma; 0 where there is no descent, and then nothing is asked."""
         if gap <= 0.0:
             return 0.0
@@ -269,7 +274,7 @@ class Backtracking:
         while True:
             gamma = min(gap / (M * square), 1.0)
             promised = self.value - gamma * gap + 0.5 * gamma**2 * M * square
-            value = _at_trial(ask.value(combine(x, v, gamma)))
+            value = _trial_value(ask.value(combine(x, v, gamma)))
             if gamma == 0.0 or value <= promised + _ROUNDING * abs(self.value):
                 break
             M *= _GROWTH

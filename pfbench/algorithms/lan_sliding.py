@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, Sampling, least, round_up
-from pfbench.algorithms.promise import Promise, mapping
+from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
+from pfbench.algorithms.guarantee import Guarantee, mapping
 from pfbench.algorithms.sliding import Sliding, condg
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine, keep
@@ -40,37 +40,37 @@ class ConvexCGS(Algorithm):
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs, at most 9N(N+1) + N"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"convex"})
-    scheduled = frozenset({"iterations", "smoothness", "diameter"})
+    schedule_parameters = frozenset({"iterations", "smoothness", "diameter"})
     deterministic = True
     anytime = True
     condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
-    promises = Promise("f(x) - min f", "epsilon", "last", "excess")
+    guarantee = Guarantee("f(x) - min f", "epsilon", "last", "excess")
 
-    iterations: int = whole(MISSING, "N")
+    iterations: int = integer(MISSING, "N")
     smoothness: float = positive(MISSING, "L; the problem's L_f if not given")
     diameter: float = positive(MISSING, "D; the set's if not given")
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; smoothness and diameter are the problem's if they are known."""
-        known = {"smoothness": constants.L_f, "diameter": constants.D}
+        existing = {"smoothness": constants.L_f, "diameter": constants.D}
         return super().explicit(
-            constants, **{k: v for k, v in known.items() if math.isfinite(v)} | given
+            constants, **{k: v for k, v in existing.items() if math.isfinite(v)} | overrides
         )
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take the least N of 15 L D^2/(2(N+1)(N+2)) <= epsilon.
 
         beta gamma/Gamma grows, Gamma_k = 6/(k(k+1)(k+2)), so f(y_k) - min f <= beta_k gamma_k D^2/2
         + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
         """
-        L, D = cls.needs(constants, "L_f", "D")
+        L, D = cls.requires_parameters(constants, "L_f", "D")
         size = 7.5 * L * D * D
-        N = least(lambda N: size / ((N + 1.0) * (N + 2.0)) <= epsilon)
-        return cls.filled(given, iterations=N, smoothness=L, diameter=D)
+        N = smallest_integer(lambda N: size / ((N + 1.0) * (N + 2.0)) <= epsilon)
+        return cls.from_schedule(overrides, iterations=N, smoothness=L, diameter=D)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         L = self.smoothness
         x, y = keep(x), keep(x)
@@ -84,7 +84,7 @@ class ConvexCGS(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSSpider(Sliding, Sampling):
+class NCGSSpider(Sliding, SamplingAlgorithm):
     """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
 
     The source draws components by their own constants L_i, and has the mean of these for L: so does
@@ -97,23 +97,26 @@ class NCGSSpider(Sliding, Sampling):
     cites = ("lan2020",)
     counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    promises = mapping("1/L")
-    normalised = ""
+    guarantee = mapping("1/L")
+    scale_dependence = ""
 
     tolerance: float = positive(MISSING, "eta, gap at which condg stops")
-    batch: int = whole(MISSING, "b")
-    period: int = whole(MISSING, "T, iterations between full gradients")
+    batch: int = integer(MISSING, "b")
+    period: int = integer(MISSING, "T, iterations between full gradients")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G|^2 <= 16 L Delta/N + 24 L eta <= epsilon, T = sqrt n, b = 10 T.
 
         N = 32 L Delta/epsilon and eta = epsilon/(48 L) (Lan 2020, theorem 7.18, corollary 7.13).
         """
-        L, (delta,) = cls.smoothness_drawn(constants, given), cls.needs(constants, "delta")
+        L, (delta,) = (
+            cls.smoothness_drawn(constants, overrides),
+            cls.requires_parameters(constants, "delta"),
+        )
         T = round_up(math.sqrt(constants.n))
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(32.0 * L * delta / epsilon)),
             smoothness=L,
             tolerance=epsilon / (48.0 * L),
@@ -121,7 +124,7 @@ class NCGSSpider(Sliding, Sampling):
             batch=10 * T,
         )
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's text."""
         estimate = SPIDERG(self.batch, self.period, sampling=self.sampling).start(ask, rng)
         for _ in range(self.iterations):

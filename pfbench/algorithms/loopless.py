@@ -22,31 +22,31 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.promise import gradient, mapping, square
+from pfbench.algorithms.guarantee import gradient, mapping, square
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
-from pfbench.base.errors import Refused
-from pfbench.base.parameters import one_of, parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.errors import RefusedError
+from pfbench.base.parameters import integer, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
-_SQUARED = gradient(most="epsilon^2", bound=square)
+_SQUARED = gradient(bound_text="epsilon^2", bound=square)
 
 
-def refreshed(n: int) -> dict[str, Any]:
+def page_sizes(n: int) -> dict[str, Any]:
     """Return b = sqrt n rounded up and p = b/(n + b), of PAGE."""
     b = round_up(math.sqrt(n))
     return {"batch": b, "refresh": b / (n + b)}
 
 
-def error_of_page(batch: int, refresh: float) -> float:
+def page_error_constant(batch: int, refresh: float) -> float:
     """Return c^2 = (1-p)/(pb): the conditional error, summed."""
     return (1.0 - refresh) / (refresh * batch)
 
 
-def error_of_lsvrg(batch: int, refresh: float) -> float:
+def lsvrg_error_constant(batch: int, refresh: float) -> float:
     """Return c^2 = 2(1-p)(2-p)/(p^2 b).
 
     From E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 of y_t = |x_t - w|^2.
@@ -54,14 +54,14 @@ def error_of_lsvrg(batch: int, refresh: float) -> float:
     return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
 
 
-def renewal(n: int, batch: int) -> float:
+def renewal_probability(n: int, batch: int) -> float:
     """Return q = 1 - (1 - 1/n)^b, the chance that an entry of a table is stored anew in a step."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
-def error_of_zerosarah(n: int, batch: int, lam: float) -> float:
+def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
     """Return c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2), a = lam (2 - lam), of a full table."""
-    q, a = renewal(n, batch), lam * (2.0 - lam)
+    q, a = renewal_probability(n, batch), lam * (2.0 - lam)
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
 
 
@@ -77,12 +77,12 @@ class LooplessMethod(ProximalMethod):
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
     requires = frozenset({"gradient", "difference"}) | SMOOTH
-    scheduled = ProximalMethod.scheduled | {"refresh"}
-    promises = _SQUARED
+    schedule_parameters = ProximalMethod.schedule_parameters | {"refresh"}
+    guarantee = _SQUARED
     estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
 
-    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
-    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+    refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
 
     @property
     def estimator(self) -> Estimator:
@@ -99,11 +99,13 @@ class PAGEMethod(LooplessMethod):
     cites = ("li2021page",)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), so c = 1 and eta = 0.618/L; T of 2 h0/(eta T) <= epsilon^2."""
-        L, h0 = cls.needs(constants, "L", "delta")
-        sizes = refreshed(constants.n)
-        return cls.filled(given, **sizes, **smooth_schedule(error_of_page(**sizes), L, h0, epsilon))
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        sizes = page_sizes(constants.n)
+        return cls.from_schedule(
+            overrides, **sizes, **smooth_schedule(page_error_constant(**sizes), L, h0, epsilon)
+        )
 
 
 class ProxPAGE(LooplessMethod):
@@ -115,22 +117,22 @@ class ProxPAGE(LooplessMethod):
     cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    promises = mapping("1/(4 L)", most="epsilon^2", bound=square)
+    guarantee = mapping("1/(4 L)", bound_text="epsilon^2", bound=square)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 16 L h0/T <= epsilon^2 with eta = 1/(4L), b = sqrt n, p = b/(n + b).
 
         By the three-point inequality, at x_{t+1} against the exact step and at that against x_t: F
         falls by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2
         at least; c^2 <= 12 is what is needed, and here c = 1.
         """
-        L, h0 = cls.needs(constants, "L", "delta")
-        return cls.filled(
-            given,
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(16.0 * L * h0 / epsilon**2)),
             step=1.0 / (4.0 * L),
-            **refreshed(constants.n),
+            **page_sizes(constants.n),
         )
 
 
@@ -144,16 +146,16 @@ class LSVRGMethod(LooplessMethod):
     estimates = LSVRG
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """p = min(1, 2 n^(-1/3)), b = n^(2/3), so c <= 1; eta and T as for PAGE."""
-        L, h0 = cls.needs(constants, "L", "delta")
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
         n = constants.n
         sizes: dict[str, Any] = {
             "batch": round_up(n ** (2 / 3)),
             "refresh": min(1.0, 2.0 * n ** (-1 / 3)),
         }
-        return cls.filled(
-            given, **sizes, **smooth_schedule(error_of_lsvrg(**sizes), L, h0, epsilon)
+        return cls.from_schedule(
+            overrides, **sizes, **smooth_schedule(lsvrg_error_constant(**sizes), L, h0, epsilon)
         )
 
 
@@ -167,12 +169,12 @@ class ZeroSARAHMethod(ProximalMethod):
     cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1); table=zero: SFO b + 2b(T-1)"
     requires = frozenset({"table"}) | SMOOTH
-    scheduled = ProximalMethod.scheduled | {"table_weight"}
-    promises = _SQUARED
+    schedule_parameters = ProximalMethod.schedule_parameters | {"table_weight"}
+    guarantee = _SQUARED
 
-    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
-    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", most=1.0)
-    table: str = one_of("full", "it begins full of gradients, or of zeros", ("full", "zero"))
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
+    table: str = one_of_values("full", "it begins full of gradients, or of zeros", ("full", "zero"))
 
     @property
     def estimator(self) -> ZeroSARAH:
@@ -185,7 +187,7 @@ class ZeroSARAHMethod(ProximalMethod):
         return self.requires if self.table == "full" else frozenset({"batch"}) | SMOOTH
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, lambda = q/2 with q = 1 - (1 - 1/n)^b, so c is about 2; as for PAGE.
 
         Raises
@@ -193,16 +195,16 @@ class ZeroSARAHMethod(ProximalMethod):
         Refused
             Of a table of zeros, whose bound needs the mean of all |grad f_i(x_0)|^2.
         """
-        if given.get("table") == "zero":
-            raise Refused(
+        if overrides.get("table") == "zero":
+            raise RefusedError(
                 f"the schedule of {cls.name} is that of a full table: leave table=zero out, or "
                 "give its parameters explicitly."
             )
-        L, h0 = cls.needs(constants, "L", "delta")
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))
-        lam = renewal(n, b) / 2.0
-        schedule = smooth_schedule(error_of_zerosarah(n, b, lam), L, h0, epsilon)
-        return cls.filled(given, batch=b, table_weight=lam, **schedule)
+        lam = renewal_probability(n, b) / 2.0
+        schedule = smooth_schedule(zerosarah_error_constant(n, b, lam), L, h0, epsilon)
+        return cls.from_schedule(overrides, batch=b, table_weight=lam, **schedule)
 
 
 # --- with steps by the gradients that were seen ---------------------------------------------------
@@ -229,23 +231,23 @@ class StormMethod(Algorithm):
     counts = "T iterations: SFO 1 + 2(T-1)"
     requires = frozenset({"batch"}) | SMOOTH
     anytime = True
-    scheduled = frozenset({"iterations", "step", "alpha", "floor"})
+    schedule_parameters = frozenset({"iterations", "step", "alpha", "floor"})
 
     output: str = parameter("uniform", "uniform (the theorem's), or last")
-    iterations: int = whole(MISSING, "T")
+    iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "k/w^(1/3), the largest eta")
-    alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", most=1.0)
+    alpha: float = positive(MISSING, "c k^2/w^(2/3), the largest a, in (0, 1]", upper=1.0)
     floor: float = positive(MISSING, "w, added to the squared gradients that were seen")
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
-        seen, a, d, before = self.floor, 1.0, None, x
+        floor, a, d, before = self.floor, 1.0, None, x
         for _ in range(self.iterations):
             i = rng.integers(ask.n, size=1)
             g = ask.batch(i, x)
             d = g if d is None else g + (1.0 - a) * (d - ask.batch(i, before))
-            seen += inner(g, g)
-            r = math.cbrt(self.floor / seen)
+            floor += inner(g, g)
+            r = math.cbrt(self.floor / floor)
             a = self.alpha * r * r
             before, x = x, ask.prox(x, d, self.step * r)
             yield State(x, before, d)

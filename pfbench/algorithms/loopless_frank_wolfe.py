@@ -21,13 +21,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, Sampling, least, round_down, round_up
-from pfbench.algorithms.loopless import refreshed, renewal
-from pfbench.algorithms.promise import Promise, gap
+from pfbench.algorithms.base import (
+    EstimatorAlgorithm,
+    SamplingAlgorithm,
+    round_down,
+    round_up,
+    smallest_integer,
+)
+from pfbench.algorithms.guarantee import Guarantee, gap
+from pfbench.algorithms.loopless import page_sizes, renewal_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.estimators import (
     LSVRG,
@@ -36,10 +42,10 @@ from pfbench.estimators import (
     STORM,
     DoublingSPIDER,
     Estimator,
-    Fading,
     HeavyBall,
+    VanishingWeights,
     ZeroSARAH,
-    coin_of,
+    latest_coin,
 )
 from pfbench.points import combine
 
@@ -48,7 +54,7 @@ _BATCHES = frozenset({"batch", "lo"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpiderFW(StochasticFrankWolfe, Sampling):
+class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations.
 
     With sampling=importance it is the conditional gradient of Lan 2020, section 7.4, with constant
@@ -64,10 +70,10 @@ class SpiderFW(StochasticFrankWolfe, Sampling):
     cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
-    promises = gap()
+    guarantee = gap()
 
-    batch: int = whole(MISSING, "b, drawn with replacement")
-    period: int = whole(MISSING, "q, iterations between full gradients")
+    batch: int = integer(MISSING, "b, drawn with replacement")
+    period: int = integer(MISSING, "q, iterations between full gradients")
 
     @property
     def estimator(self) -> SPIDERG:
@@ -75,13 +81,13 @@ class SpiderFW(StochasticFrankWolfe, Sampling):
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
-        L = cls.smoothness_drawn(constants, given)
-        D, h0 = cls.needs(constants, "D", "delta")
+        L = cls.smoothness_drawn(constants, overrides)
+        D, h0 = cls.requires_parameters(constants, "D", "delta")
         root = math.sqrt(constants.n)
         sizes = {"batch": round_up(root), "period": round_down(root)}
-        return cls.filled(given, **sizes, **constant_step(1.5, L, D, h0, epsilon))
+        return cls.from_schedule(overrides, **sizes, **constant_step(1.5, L, D, h0, epsilon))
 
 
 # --- with a coin ----------------------------------------------------------------------------------
@@ -93,11 +99,11 @@ class LooplessFW(StochasticFrankWolfe):
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
-    scheduled = StochasticFrankWolfe.scheduled | {"refresh"}
-    promises = gap()
+    schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"refresh"}
+    guarantee = gap()
     estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
 
-    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
+    refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
 
     @property
     def estimator(self) -> Estimator:
@@ -114,10 +120,12 @@ class PAGEFW(LooplessFW):
     cites = ("li2021page", "beznosikov2024")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), so c = 1; T and gamma as for spider-fw."""
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
-        return cls.filled(given, **refreshed(constants.n), **constant_step(1.5, L, D, h0, epsilon))
+        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        return cls.from_schedule(
+            overrides, **page_sizes(constants.n), **constant_step(1.5, L, D, h0, epsilon)
+        )
 
 
 class LSVRGFW(LooplessFW):
@@ -130,16 +138,18 @@ class LSVRGFW(LooplessFW):
     estimates = LSVRG
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """p = min(1, 2 n^(-1/3)), b = n^(2/3)/2; c^2 = (1-p)(2-p)/(p^2 b), at most 1.
 
         |x_t - w| is at most gamma D times the age of w, whose mean square is (1-p)(2-p)/p^2.
         """
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
         n = constants.n
         b, p = round_up(n ** (2 / 3) / 2.0), min(1.0, 2.0 * n ** (-1 / 3))
         c = math.sqrt((1.0 - p) * (2.0 - p) / b) / p
-        return cls.filled(given, batch=b, refresh=p, **constant_step(0.5 + c, L, D, h0, epsilon))
+        return cls.from_schedule(
+            overrides, batch=b, refresh=p, **constant_step(0.5 + c, L, D, h0, epsilon)
+        )
 
 
 # --- with a table, and with momentum --------------------------------------------------------------
@@ -155,10 +165,10 @@ class ZeroSARAHFW(StochasticFrankWolfe):
     cites = ("li2021zerosarah",)
     counts = "T iterations: SFO n + 2b(T-1), LO T"
     requires = frozenset({"table", "lo"})
-    scheduled = StochasticFrankWolfe.scheduled | {"table_weight"}
-    promises = gap()
+    schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"table_weight"}
+    guarantee = gap()
 
-    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", most=1.0)
+    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
 
     @property
     def estimator(self) -> ZeroSARAH:
@@ -166,14 +176,14 @@ class ZeroSARAHFW(StochasticFrankWolfe):
         return ZeroSARAH(self.batch, self.table_weight)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b; c^2 = 4/(ab), a = lambda (2 - lambda)."""
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))
-        lam = renewal(constants.n, b) / 2.0
+        lam = renewal_probability(constants.n, b) / 2.0
         error = 0.5 + 2.0 / math.sqrt(lam * (2.0 - lam) * b)
-        return cls.filled(
-            given, batch=b, table_weight=lam, **constant_step(error, L, D, h0, epsilon)
+        return cls.from_schedule(
+            overrides, batch=b, table_weight=lam, **constant_step(error, L, D, h0, epsilon)
         )
 
 
@@ -187,11 +197,11 @@ class StormFW(StochasticFrankWolfe):
     cites = ("cutkosky2019",)
     counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
     requires = _BATCHES
-    scheduled = StochasticFrankWolfe.scheduled | {"alpha", "snapshot"}
-    promises = gap()
+    schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"alpha", "snapshot"}
+    guarantee = gap()
 
-    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", most=1.0)
-    snapshot: int | None = whole(None, "b0, batch of the first estimate; b if not given")
+    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
+    snapshot: int | None = integer(None, "b0, batch of the first estimate; b if not given")
 
     @property
     def estimator(self) -> STORM:
@@ -199,58 +209,60 @@ class StormFW(StochasticFrankWolfe):
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
 
         Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
         gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
         T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3 h0/T)^(1/3) in the limit.
         """
-        L, D, h0, sigma2 = cls.needs(constants, "L", "D", "delta", "sigma2")
+        L, D, h0, sigma2 = cls.requires_parameters(constants, "L", "D", "delta", "sigma2")
         sigma = math.sqrt(sigma2)
 
         def gamma(T: int) -> float:
-            most = min(1.0, math.sqrt(2.0 * h0 / (L * D * D * T)))
-            return min(most, (2.0 * h0**2 / (L * sigma * D**3 * T**2)) ** (1 / 3) if sigma else 1.0)
+            upper = min(1.0, math.sqrt(2.0 * h0 / (L * D * D * T)))
+            return min(
+                upper, (2.0 * h0**2 / (L * sigma * D**3 * T**2)) ** (1 / 3) if sigma else 1.0
+            )
 
         def bound(T: int) -> float:
             step = gamma(T)
             error = math.sqrt(2.0 * L * step * D * sigma)
             return h0 / (T * step) + L * D * D * step / 2.0 + D * error
 
-        T = least(lambda T: bound(T) <= epsilon)
+        T = smallest_integer(lambda T: bound(T) <= epsilon)
         step = gamma(T)
         alpha = min(1.0, L * step * D / sigma) if sigma else 1.0
         schedule = {"iterations": T, "step": step, "alpha": alpha, "snapshot": round_up(1 / alpha)}
-        return cls.filled(given, batch=1, **schedule)
+        return cls.from_schedule(overrides, batch=1, **schedule)
 
 
 # --- convex f -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvexFW(Estimating):
+class ConvexFW(EstimatorAlgorithm):
     """Frank-Wolfe for convex f with steps that fall as 2/t, along an estimate."""
 
     assumes = frozenset({"convex"})
-    promises = Promise("E f(x) - min f", "epsilon", "mean", "excess")
+    guarantee = Guarantee("E f(x) - min f", "epsilon", "mean", "excess")
 
     output: str = parameter("last", "last (the bound's), or uniform")
-    iterations: int = whole(MISSING, "T")
-    step: float | None = positive(None, "gamma, in (0, 1]; it falls if not given", most=1.0)
+    iterations: int = integer(MISSING, "T")
+    step: float | None = positive(None, "gamma, in (0, 1]; it falls if not given", upper=1.0)
 
     def gamma(self, t: int) -> float:
         """Return gamma_t."""
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for t in range(self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.gamma(t))
-            yield State(x, at, g, coin=coin_of(estimate))
+            yield State(x, at, g, coin=latest_coin(estimate))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,9 +272,9 @@ class OneSampleFW(ConvexFW):
     counts = "T iterations: SFO b + 2b(T-1), LO T"
     requires = _BATCHES
 
-    batch: int = whole(1, "b, drawn uniformly with replacement")
+    batch: int = integer(1, "b, drawn uniformly with replacement")
     alpha: float | None = positive(
-        None, "weight of the newest gradient, in (0, 1]; it fades if not given", most=1.0
+        None, "weight of the newest gradient, in (0, 1]; it fades if not given", upper=1.0
     )
 
 
@@ -277,19 +289,21 @@ class OneSFW(OneSampleFW):
     @property
     def estimator(self) -> STORM:
         """STORM, whose alpha_t is 1/(t+1) if none is given."""
-        return STORM(self.batch, self.alpha or Fading(1.0))
+        return STORM(self.batch, self.alpha or VanishingWeights(1.0))
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take the least T of (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
 
         (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, and t(t+1)(f(x_t) - min f)
         telescopes.
         """
-        L, D, sigma2 = cls.needs(constants, "L", "D", "sigma2")
+        L, D, sigma2 = cls.requires_parameters(constants, "L", "D", "sigma2")
         error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * L * L * D * D)
-        T = least(lambda T: error / math.sqrt(T) + 2.0 * L * D * D / (T + 1.0) <= epsilon)
-        return cls.filled(given, iterations=T)
+        T = smallest_integer(
+            lambda T: error / math.sqrt(T) + 2.0 * L * D * D / (T + 1.0) <= epsilon
+        )
+        return cls.from_schedule(overrides, iterations=T)
 
 
 class MomentumSFW(OneSampleFW):
@@ -304,19 +318,21 @@ class MomentumSFW(OneSampleFW):
     @property
     def estimator(self) -> HeavyBall:
         """The heavy ball, whose alpha_t is (t+1)^(-2/3) if none is given."""
-        return HeavyBall(self.batch, self.alpha or Fading(2 / 3))
+        return HeavyBall(self.batch, self.alpha or VanishingWeights(2 / 3))
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take the least T of (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1), L = L_f.
 
         E|e_t| is at most (sigma + 2.06 L D)/(t+1)^(1/3): noise by induction, and 2.06 is above the
         largest that the recursion of the bias takes, computed for t up to 2 10^6; its limit is 2.
         """
-        L, D, sigma2 = cls.needs(constants, "L_f", "D", "sigma2")
+        L, D, sigma2 = cls.requires_parameters(constants, "L_f", "D", "sigma2")
         error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
-        T = least(lambda T: error * T ** (-1 / 3) + 2.0 * L * D * D / (T + 1.0) <= epsilon)
-        return cls.filled(given, iterations=T)
+        T = smallest_integer(
+            lambda T: error * T ** (-1 / 3) + 2.0 * L * D * D / (T + 1.0) <= epsilon
+        )
+        return cls.from_schedule(overrides, iterations=T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,11 +345,11 @@ class PAGEConvexFW(ConvexFW):
     cites = ("li2021page",)
     counts = LooplessFW.counts
     requires = _DIFFERENCES
-    scheduled = ConvexFW.scheduled | {"refresh", "delay"}
+    schedule_parameters = ConvexFW.schedule_parameters | {"refresh", "delay"}
 
-    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
-    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
-    delay: int = whole(MISSING, "s of the steps 2/(t+s), at least 2", least=2)
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+    refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
+    delay: int = integer(MISSING, "s of the steps 2/(t+s), at least 2", minimum=2)
 
     def gamma(self, t: int) -> float:
         """Return gamma_t."""
@@ -345,14 +361,14 @@ class PAGEConvexFW(ConvexFW):
         return PAGE(self.batch, self.refresh)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), s = 5/p; K = (2-p)/(pb), C = L D^2 (1/2 + sqrt K).
 
         E|e_t|^2 <= K (L D gamma_t)^2, as gamma falls by p/5 of itself at most, and f(x_t) - min f
         <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
         """
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
-        sizes = refreshed(constants.n)
+        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        sizes = page_sizes(constants.n)
         b, p = sizes["batch"], sizes["refresh"]
         s = round_up(5.0 / p)
         C = L * D * D * (0.5 + math.sqrt((2.0 - p) / (p * b)))
@@ -360,8 +376,8 @@ class PAGEConvexFW(ConvexFW):
         def bound(T: int) -> float:
             return ((s - 1.0) * (s - 2.0) * h0 + 4.0 * C * T) / ((T + s - 1.0) * (T + s - 2.0))
 
-        T = least(lambda T: bound(T) <= epsilon)
-        return cls.filled(given, **sizes, delay=s, iterations=T)
+        T = smallest_integer(lambda T: bound(T) <= epsilon)
+        return cls.from_schedule(overrides, **sizes, delay=s, iterations=T)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,14 +400,16 @@ class SpiderConvexFW(ConvexFW):
         return DoublingSPIDER()
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take the least T of 10 L D^2/(T+1) <= epsilon.
 
         2^s steps of at most 2D/(2^s + 1) make |e_t| at most 4 L D/(t+2) in the mean square, and
         t(t+1)(f(x_t) - min f) grows by (8 + 2) L D^2 a step at most.
         """
-        L, D = cls.needs(constants, "L", "D")
-        return cls.filled(given, iterations=max(1, round_up(10.0 * L * D * D / epsilon) - 1))
+        L, D = cls.requires_parameters(constants, "L", "D")
+        return cls.from_schedule(
+            overrides, iterations=max(1, round_up(10.0 * L * D * D / epsilon) - 1)
+        )
 
 
 METHODS = (

@@ -20,11 +20,11 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_down, round_up
 from pfbench.algorithms.proximal import COMPOSITE
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import nonnegative, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, nonnegative, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, tilt
 
@@ -40,15 +40,17 @@ class Natasha15(Algorithm):
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     anytime = True
-    scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
-    normalised = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
+    schedule_parameters = frozenset(
+        {"iterations", "step", "sigma", "snapshot", "subepochs", "batch"}
+    )
+    scale_dependence = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
 
-    iterations: int = whole(MISSING, "T, inner steps")
+    iterations: int = integer(MISSING, "T, inner steps")
     step: float = positive(MISSING, "alpha")
     sigma: float = nonnegative(MISSING, "lower curvature, between epsilon L and L")
-    snapshot: int = whole(MISSING, "B, batch of the reference gradient, at most n")
-    subepochs: int = whole(MISSING, "p, sub-epochs in an epoch")
-    batch: int = whole(1, "b inside (the source has 1)")
+    snapshot: int = integer(MISSING, "B, batch of the reference gradient, at most n")
+    subepochs: int = integer(MISSING, "p, sub-epochs in an epoch")
+    batch: int = integer(1, "b inside (the source has 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,24 +65,26 @@ class Natasha15(Algorithm):
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """B = V/epsilon^2 (at most n), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2) (Theta).
 
         The source states orders only; the constants here are 1, and T is
         L^(2/3) sigma^(1/3) h0 B^(2/3)/epsilon^2, its count of proximal maps.
         """
-        L, h0, V = cls.needs(constants, "L_max", "delta", "sigma2")
+        L, h0, V = cls.requires_parameters(constants, "L_max", "delta", "sigma2")
         n = constants.n
-        if "sigma" in given:
-            sigma = real("sigma", given["sigma"], above=0.0)
+        if "sigma" in overrides:
+            sigma = check_real("sigma", overrides["sigma"], above=0.0)
         else:
-            sigma = min(L, max(cls.needs(constants, "ell")[0], epsilon * L))
-        B = integer(
-            "snapshot", given.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))), least=1
+            sigma = min(L, max(cls.requires_parameters(constants, "ell")[0], epsilon * L))
+        B = check_integer(
+            "snapshot",
+            overrides.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))),
+            minimum=1,
         )
         p = min(B, round_down((sigma**2 * B / L**2) ** (1 / 3)))
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             snapshot=B,
             subepochs=p,
             sigma=sigma,
@@ -88,7 +92,7 @@ class Natasha15(Algorithm):
             iterations=max(1, round_up((L**2 * sigma) ** (1 / 3) * h0 * B ** (2 / 3) / epsilon**2)),
         )
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         if self.snapshot > ask.n:
             raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
@@ -107,7 +111,7 @@ class Natasha15(Algorithm):
                 centre = average
             yield State(x, at, g, centre)
 
-    def _reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Any:
+    def _reference(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Any:
         if self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)

@@ -21,12 +21,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, round_down, round_up
-from pfbench.algorithms.promise import gap
+from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
+from pfbench.algorithms.guarantee import gap
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.parameters import parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.parameters import integer, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.estimators import (
     CASPIDERG,
@@ -38,23 +38,23 @@ from pfbench.estimators import (
     STORM,
     SVRG,
     Estimator,
-    coin_of,
+    latest_coin,
 )
 from pfbench.points import combine, inner, keep
 
 
 @dataclass(frozen=True, kw_only=True)
-class NFWU(Estimating):
+class NFWU(EstimatorAlgorithm):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
 
-    promises = gap("2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D)
+    guarantee = gap("2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D)
 
     output: str = parameter("uniform", "uniform (the paper's), or last")
-    iterations: int = whole(MISSING, "T")
-    step: float = positive(MISSING, "convex-combination weight eta/D, in (0, 1]", most=1.0)
-    batch: int = whole(MISSING, "S, drawn uniformly with replacement")
-    restarts: int | None = whole(None, "k: best of k runs by the full gap (shen2019 remark 3.1)")
-    probability: float | None = positive(None, "delta: restarts = ceil(log2(1/delta))", most=0.5)
+    iterations: int = integer(MISSING, "T")
+    step: float = positive(MISSING, "convex-combination weight eta/D, in (0, 1]", upper=1.0)
+    batch: int = integer(MISSING, "S, drawn uniformly with replacement")
+    restarts: int | None = integer(None, "k: best of k runs by the full gap (shen2019 remark 3.1)")
+    probability: float | None = positive(None, "delta: restarts = ceil(log2(1/delta))", upper=0.5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,34 +78,36 @@ class NFWU(Estimating):
         """See `Algorithm.anytime`; the best of several runs has them end at T."""
         return self.runs == 1
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code; several runs as in remark 3.1."""
         if self.runs > 1:
-            yield from self.best_of(ask, x, rng)
+            yield from self.run_restarts(ask, x, rng)
             return
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
-            yield State(x, at, g, coin=coin_of(estimate))
+            yield State(x, at, g, coin=latest_coin(estimate))
 
-    def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run_restarts(
+        self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
+    ) -> Iterator[State]:
         """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
-        one = replace(self, restarts=None, probability=None)
-        start, best, least = keep(x0), keep(x0), math.inf
+        nfwu = replace(self, restarts=None, probability=None)
+        start, best, lower = keep(x0), keep(x0), math.inf
         for _ in range(self.runs):
             t0 = int(rng.integers(self.iterations)) if self.output == "uniform" else -1
             candidate = None
-            for t, state in enumerate(one.run(ask, keep(start), rng)):
+            for t, state in enumerate(nfwu.run(ask, keep(start), rng)):
                 if t == t0:
                     candidate = keep(state.at)
                 if t == self.iterations - 1:
                     candidate = keep(state.x) if candidate is None else candidate
                     g = ask.gradient(candidate)
                     gap = inner(g, candidate) - inner(g, ask.lo(g))
-                    if gap < least:
-                        best, least = candidate, gap
+                    if gap < lower:
+                        best, lower = candidate, gap
                 yield state._replace(output=best)
 
     @classmethod
@@ -114,7 +116,7 @@ class NFWU(Estimating):
         """Return the theorem's batch and, where there are, period, chance or weight."""
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the schedule of shen2019 theorem 3.1 with condition (9) true.
 
         Raises
@@ -122,14 +124,14 @@ class NFWU(Estimating):
         Refused
             If epsilon > L D (the weight would exceed 1) or a constant is missing.
         """
-        L, D, delta = cls.needs(constants, "L", "D", "delta")
+        L, D, delta = cls.requires_parameters(constants, "L", "D", "delta")
         if epsilon > L * D:
-            raise Refused(
+            raise RefusedError(
                 f"the schedule of {cls.name} needs epsilon <= L D = {L * D:.6g} (the weight "
                 f"epsilon/(L D) is at most 1), got {epsilon:g}: take a smaller epsilon."
             )
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(L * delta / epsilon**2)),
             step=epsilon / (L * D),
             **cls.sample_sizes(epsilon, L, constants),
@@ -154,7 +156,7 @@ class NFWUSG(NFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """S = 4 sigma^2/epsilon^2."""
-        (sigma2,) = cls.needs(constants, "sigma2")
+        (sigma2,) = cls.requires_parameters(constants, "sigma2")
         return {"batch": max(1, round_up(4.0 * sigma2 / epsilon**2))}
 
 
@@ -166,7 +168,7 @@ class EpochNFWU(NFWU):
     requires = frozenset({"gradient", "difference", "lo"})
     estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
-    period: int = whole(MISSING, "p, iterations between full gradients")
+    period: int = integer(MISSING, "p, iterations between full gradients")
 
     @property
     def estimator(self) -> Estimator:
@@ -228,7 +230,7 @@ class NFWUCASVRG(CurvatureNFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p; S = 1, p = L/sqrt(L2 epsilon) if small."""
-        n, L2 = constants.n, cls.needs(constants, "L2_ms")[0]
+        n, L2 = constants.n, cls.requires_parameters(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
             return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
         p = round_down(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
@@ -247,7 +249,7 @@ class NFWUCASPIDERG(CurvatureNFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p); S = 4/3, p = (L^2/(L2 epsilon))^(2/3)."""
-        n, L2 = constants.n, cls.needs(constants, "L2_ms")[0]
+        n, L2 = constants.n, cls.requires_parameters(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):
             p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
             return {"batch": round_up(4 / 3), "period": p}
@@ -264,10 +266,10 @@ class LooplessNFWU(NFWU):
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    scheduled = NFWU.scheduled | {"refresh"}
+    schedule_parameters = NFWU.schedule_parameters | {"refresh"}
     estimates: ClassVar[type[PAGE | LSVRG]]
 
-    refresh: float = positive(MISSING, "q, chance of a full gradient", most=1.0)
+    refresh: float = positive(MISSING, "q, chance of a full gradient", upper=1.0)
 
     @property
     def estimator(self) -> Estimator:
@@ -317,10 +319,10 @@ class NFWUSTORM(NFWU):
     cites = ("shen2019", "cutkosky2019")
     counts = "T iterations: SFO b0 + 2S(T-1), LO T; b0 = S without snapshot"
     requires = frozenset({"batch", "lo"})
-    scheduled = NFWU.scheduled | {"alpha", "snapshot"}
+    schedule_parameters = NFWU.schedule_parameters | {"alpha", "snapshot"}
 
-    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", most=1.0)
-    snapshot: int | None = whole(None, "b0, batch of the first estimate; S if not given")
+    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
+    snapshot: int | None = integer(None, "b0, batch of the first estimate; S if not given")
 
     @property
     def estimator(self) -> STORM:
@@ -333,7 +335,7 @@ class NFWUSTORM(NFWU):
 
         The error is at most max(sigma^2/b0, 2 epsilon sigma/S), where a step has length epsilon/L.
         """
-        (sigma2,) = cls.needs(constants, "sigma2")
+        (sigma2,) = cls.requires_parameters(constants, "sigma2")
         ratio = math.sqrt(sigma2) / epsilon
         return {
             "batch": max(1, round_up(8.0 * ratio)),

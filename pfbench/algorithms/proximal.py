@@ -20,35 +20,35 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, round_down, round_up
-from pfbench.algorithms.promise import Promise, gradient, mapping, square
-from pfbench.base.checks import integer
+from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
+from pfbench.algorithms.guarantee import Guarantee, gradient, mapping, square
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Full, coin_of
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, FullGradient, latest_coin
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProximalMethod(Estimating):
+class ProximalMethod(EstimatorAlgorithm):
     """Proximal steps along a gradient estimate; a subclass says which."""
 
     output: str = parameter("uniform", "uniform (the theorem's), or last")
-    iterations: int = whole(MISSING, "T")
+    iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "eta")
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             g = estimate(x)
             at, x = x, ask.prox(x, g, self.step)
-            yield State(x, at, g, coin=coin_of(estimate))
+            yield State(x, at, g, coin=latest_coin(estimate))
 
 
 # --- the gradient, and mini-batches -----------------------------------------------------------
@@ -65,23 +65,23 @@ class ProxGD(ProximalMethod):
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
-    promises = Promise(
+    guarantee = Guarantee(
         "min over k of |G| at lambda = 1/L", "epsilon", "least", "gradient_mapping_sq", 0.5
     )
 
     output: str = parameter("last", "last, or uniform")
 
     @property
-    def estimator(self) -> Full:
+    def estimator(self) -> FullGradient:
         """The full gradient."""
-        return Full()
+        return FullGradient()
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """min over k <= t of |G_{1/L}(x_k)| <= sqrt(2 L h0/(t+1)) <= epsilon."""
-        L, h0 = cls.needs(constants, "L_f", "delta")
+        L, h0 = cls.requires_parameters(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
-        return cls.filled(given, iterations=iterations, step=1.0 / L)
+        return cls.from_schedule(overrides, iterations=iterations, step=1.0 / L)
 
 
 class ProjectedGradient(ProxGD):
@@ -104,9 +104,9 @@ class ProxSGD(ProximalMethod):
     cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
-    promises = mapping("1/(2 L)")
+    guarantee = mapping("1/(2 L)")
 
-    batch: int = whole(MISSING, "b")
+    batch: int = integer(MISSING, "b")
 
     @property
     def estimator(self) -> SG:
@@ -114,14 +114,14 @@ class ProxSGD(ProximalMethod):
         return SG(self.batch)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon with step 1/(2L), half of it for each term.
 
         From their descent with alpha gamma - L gamma^2 = 1/(4L), and |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
-        L, h0, sigma2 = cls.needs(constants, "L", "delta", "sigma2")
-        return cls.filled(
-            given,
+        L, h0, sigma2 = cls.requires_parameters(constants, "L", "delta", "sigma2")
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(16.0 * L * h0 / epsilon)),
             batch=max(1, round_up(12.0 * sigma2 / epsilon)),
             step=1.0 / (2.0 * L),
@@ -141,10 +141,10 @@ class ProxSVRG(ProximalMethod):
     cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    promises = mapping("1/(3 L)")
+    guarantee = mapping("1/(3 L)")
 
-    batch: int = whole(MISSING, "b")
-    period: int = whole(MISSING, "m, iterations between full gradients")
+    batch: int = integer(MISSING, "b")
+    period: int = integer(MISSING, "m, iterations between full gradients")
 
     @property
     def estimator(self) -> SVRG:
@@ -152,12 +152,12 @@ class ProxSVRG(ProximalMethod):
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 18 L h0/T <= epsilon with b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
-        L, h0 = cls.needs(constants, "L", "delta")
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
         n = constants.n
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(18.0 * L * h0 / epsilon)),
             step=1.0 / (3.0 * L),
             batch=round_up(n ** (2 / 3)),
@@ -198,11 +198,13 @@ class ProxSVRGPlus(ProxSVRG):
         "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T (online: B instead of n, no FO)"
     )
     requires = ProxSVRG.requires | {"batch"}
-    scheduled = ProximalMethod.scheduled | {"snapshot"}
-    promises = mapping("1/(6 L)")
-    normalised = "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
+    schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
+    guarantee = mapping("1/(6 L)")
+    scale_dependence = (
+        "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
+    )
 
-    snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
+    snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
     online: bool = parameter(
         False, "true: the schedule of the online form, B = min(n, 6 sigma^2/epsilon)"
     )
@@ -218,7 +220,7 @@ class ProxSVRGPlus(ProxSVRG):
         return SVRG(self.batch, self.period, self.snapshot, at_snapshot=True)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3).
 
         Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. Both follow from
@@ -226,16 +228,16 @@ class ProxSVRGPlus(ProxSVRG):
         least, e the error of the estimate, plus 5L/2 times the square of its length, which pays for
         the error that the epoch has gathered if m^2 <= b.
         """
-        L, h0 = cls.needs(constants, "L", "delta")
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
-        batch = integer("batch", given.get("batch", best), least=1)
+        batch = check_integer("batch", overrides.get("batch", best), minimum=1)
         snapshot = None
-        if given.get("online"):
-            (sigma2,) = cls.needs(constants, "sigma2")
+        if overrides.get("online"):
+            (sigma2,) = cls.requires_parameters(constants, "sigma2")
             B = max(1, round_up(6.0 * sigma2 / epsilon))
             snapshot = B if constants.n > B else None
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(36.0 * L * h0 / epsilon)),
             step=1.0 / (6.0 * L),
             batch=batch,
@@ -244,7 +246,7 @@ class ProxSVRGPlus(ProxSVRG):
         )
 
     @classmethod
-    def explicit(cls, constants: Constants, **given: Any) -> Self:
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm; the online form without epsilon needs its B.
 
         Raises
@@ -252,9 +254,9 @@ class ProxSVRGPlus(ProxSVRG):
         InputError
             If a parameter is missing.
         """
-        if given.get("online") and given.get("snapshot") is None:
+        if overrides.get("online") and overrides.get("snapshot") is None:
             raise InputError(f"online=true of {cls.name} needs epsilon, or snapshot, its B.")
-        return super().explicit(constants, **given)
+        return super().explicit(constants, **overrides)
 
 
 # --- SAGA -------------------------------------------------------------------------------------
@@ -270,9 +272,9 @@ class ProxSAGA(ProximalMethod):
     cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
-    promises = mapping("1/(5 L)")
+    guarantee = mapping("1/(5 L)")
 
-    batch: int = whole(MISSING, "b")
+    batch: int = integer(MISSING, "b")
 
     @property
     def estimator(self) -> SAGA:
@@ -280,11 +282,11 @@ class ProxSAGA(ProximalMethod):
         return SAGA(self.batch)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 50 L h0/(3T) <= epsilon with b = n^(2/3), eta = 1/(5L), L = L_max."""
-        L, h0 = cls.needs(constants, "L_max", "delta")
-        return cls.filled(
-            given,
+        L, h0 = cls.requires_parameters(constants, "L_max", "delta")
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(50.0 * L * h0 / (3.0 * epsilon))),
             step=1.0 / (5.0 * L),
             batch=round_up(constants.n ** (2 / 3)),
@@ -300,21 +302,21 @@ class SmoothSAGA(ProxSAGA):
     cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
-    promises = gradient()
+    guarantee = gradient()
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|grad f|^2 <= 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))), b = 1, eta = 1/(3 L n^(2/3)).
 
         The source's bound lacks the last factor. With equal f_i SAGA is gradient descent with this
         step, whose exact worst case needs it.
         """
-        L, h0 = cls.needs(constants, "L_max", "delta")
+        L, h0 = cls.requires_parameters(constants, "L_max", "delta")
         n = constants.n
         scale = 3.0 * L * n ** (2 / 3)
         missing = 1.0 - 1.0 / (12.0 * n ** (2 / 3))
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(scale * h0 / (missing * epsilon))),
             step=1.0 / scale,
             batch=1,
@@ -337,12 +339,12 @@ class ProxSpiderBoost(ProximalMethod):
         "(online: B instead of n, no FO)"
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
-    scheduled = ProximalMethod.scheduled | {"snapshot"}
-    promises = mapping("1/(2 L)", most="epsilon^2", bound=square)
+    schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
+    guarantee = mapping("1/(2 L)", bound_text="epsilon^2", bound=square)
 
-    batch: int = whole(MISSING, "S")
-    period: int = whole(MISSING, "q, iterations between reference gradients")
-    snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
+    batch: int = integer(MISSING, "S")
+    period: int = integer(MISSING, "q, iterations between reference gradients")
+    snapshot: int | None = integer(None, "B, batch of the reference gradient (online form)")
 
     @property
     def estimator(self) -> SPIDERG:
@@ -355,12 +357,12 @@ class ProxSpiderBoost(ProximalMethod):
         return 20.0
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 20 L Delta/T <= epsilon^2 with q = S = sqrt n, eta = 1/(2L)."""
-        L, delta = cls.needs(constants, "L", "delta")
+        L, delta = cls.requires_parameters(constants, "L", "delta")
         root = math.sqrt(constants.n)
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(cls.bound() * L * delta / epsilon**2)),
             step=1.0 / (2.0 * L),
             batch=round_up(root),

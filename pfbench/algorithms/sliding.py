@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_down, round_up
-from pfbench.algorithms.promise import Promise, mapping
-from pfbench.base.checks import real
+from pfbench.algorithms.base import Algorithm, round_down, round_up, smallest_integer
+from pfbench.algorithms.guarantee import Guarantee, mapping
+from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import one_of, parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
 from pfbench.estimators import SVRG
@@ -27,7 +27,7 @@ _MOVES = 1e-15
 """A weight below this moves no point by more than rounding."""
 
 
-def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
+def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
     """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
 
     u itself if the gap is at most eta there. The result is a new point; u stays readable.
@@ -58,14 +58,14 @@ class Sliding(Algorithm):
     """What the sliding methods of qu2018 have in common: N, L, eta."""
 
     output: str = parameter("uniform", "uniform, weighted, or last")
-    iterations: int = whole(MISSING, "N, updates of the main sequence")
+    iterations: int = integer(MISSING, "N, updates of the main sequence")
     smoothness: float = positive(MISSING, "L")
     tolerance: float | None = positive(None, "eta, gap at which condg stops; 1/N if not given")
 
     condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
     requires = frozenset({"gradient", "lo"})
-    scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
-    normalised = (
+    schedule_parameters = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
+    scale_dependence = (
         "the source has eta = chi = 1/N, a gap, so that its bounds add multiples of L to L Delta"
     )
 
@@ -101,18 +101,18 @@ class NCGS(Sliding):
     cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
-    promises = mapping("1/(2 L)", "least")
+    guarantee = mapping("1/(2 L)", "least")
 
-    option: int = one_of(1, "1 or 2, as in the source", (1, 2))
+    option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """qu2018 theorem 1: the bound of the option on min_k |G|^2 is at most epsilon."""
-        L, delta = cls.needs(constants, "L_f", "delta")
-        if given.get("option", 1) == 1:
+        L, delta = cls.requires_parameters(constants, "L_f", "delta")
+        if overrides.get("option", 1) == 1:
             N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
         else:
-            D, M, ell = cls.needs(constants, "D", "M", "ell")
+            D, M, ell = cls.requires_parameters(constants, "D", "M", "ell")
 
             def bound(N: int) -> float:
                 return (
@@ -121,10 +121,10 @@ class NCGS(Sliding):
                     + 96.0 * L / N
                 )
 
-            N = least(lambda N: bound(N) <= epsilon)
-        return cls.filled(given, iterations=N, smoothness=L)
+            N = smallest_integer(lambda N: bound(N) <= epsilon)
+        return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
@@ -150,15 +150,15 @@ class StochasticNCGS(Sliding):
     cites = ("qu2018",)
     counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
     requires = frozenset({"batch", "lo"})
-    promises = Promise("E |g|^2, g the stochastic mapping", "epsilon", "output", "")
+    guarantee = Guarantee("E |g|^2, g the stochastic mapping", "epsilon", "output", "")
 
     output: str = parameter("weighted", "weighted by k(k+1), uniform, last")
-    batch: int | None = whole(None, "m_k; k if not given")
+    batch: int | None = integer(None, "m_k; k if not given")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """qu2018 theorem 2, in its provable form: the bound is at most epsilon, eta = chi = 1/N."""
-        L, ell, D, M, sigma2 = cls.needs(constants, "L", "ell", "D", "M", "sigma2")
+        L, ell, D, M, sigma2 = cls.requires_parameters(constants, "L", "ell", "D", "M", "sigma2")
 
         def bound(N: int) -> float:
             return (
@@ -169,10 +169,10 @@ class StochasticNCGS(Sliding):
                 + 48.0 * sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
             )
 
-        N = least(lambda N: bound(N) <= epsilon)
-        return cls.filled(given, iterations=N, smoothness=L)
+        N = smallest_integer(lambda N: bound(N) <= epsilon)
+        return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See `NCGS`, option 2."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
@@ -194,24 +194,24 @@ class NCGSVR(Sliding):
     cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    promises = mapping("1/(3 L)")
+    guarantee = mapping("1/(3 L)")
 
-    batch: int = whole(MISSING, "b")
-    period: int = whole(MISSING, "m, iterations between full gradients")
+    batch: int = integer(MISSING, "b")
+    period: int = integer(MISSING, "m, iterations between full gradients")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m.
 
         The theorem needs m^2 <= 12 b, which holds for every n.
         """
-        L, delta = cls.needs(constants, "L", "delta")
+        L, delta = cls.requires_parameters(constants, "L", "delta")
         n = constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
-        return cls.filled(given, iterations=T, smoothness=L, batch=b, period=m)
+        return cls.from_schedule(overrides, iterations=T, smoothness=L, batch=b, period=m)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's text."""
         estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
         lam = 1.0 / (3.0 * self.smoothness)
@@ -242,27 +242,29 @@ class CGS(Algorithm):
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
     condg: ClassVar[Callable[..., Point]] = staticmethod(condg)
-    scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
+    schedule_parameters = frozenset(
+        {"restarts", "period", "smoothness", "curvature", "delta", "batch"}
+    )
     deterministic = True
-    promises = Promise("f(x) - min f", "epsilon", "last", "excess")
+    guarantee = Guarantee("f(x) - min f", "epsilon", "last", "excess")
 
-    restarts: int = whole(1, "outer iterations")
-    period: int = whole(MISSING, "N, inner iterations of each outer one")
+    restarts: int = integer(1, "outer iterations")
+    period: int = integer(MISSING, "N, inner iterations of each outer one")
     smoothness: float = positive(MISSING, "L")
     curvature: float = positive(MISSING, "sigma_hat, effective strong convexity")
     delta: float = positive(MISSING, "delta0, at least f(theta_0) - f(theta_hat)")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
 
         L, sigma_hat and delta0 are the given ones, else the problem's.
         """
-        L = cls.stated("smoothness", constants, given)
-        sigma = cls.stated("curvature", constants, given)
-        delta = cls.stated("delta", constants, given)
-        return cls.filled(
-            given,
+        L = cls.resolve_constant("smoothness", constants, overrides)
+        sigma = cls.resolve_constant("curvature", constants, overrides)
+        delta = cls.resolve_constant("delta", constants, overrides)
+        return cls.from_schedule(
+            overrides,
             restarts=max(1, round_up(math.log2(max(delta / epsilon, 2.0)))),
             period=round_up(8.0 * math.sqrt(L / sigma)),
             smoothness=L,
@@ -271,27 +273,27 @@ class CGS(Algorithm):
         )
 
     @classmethod
-    def stated(cls, name: str, constants: Constants, given: dict[str, Any]) -> float:
+    def resolve_constant(cls, name: str, constants: Constants, parameters: dict[str, Any]) -> float:
         """Return a parameter that is a constant: as given, else as the problem states it."""
-        if name in given:
-            return real(name, given[name], above=0.0)
+        if name in parameters:
+            return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
-        return cls.needs(constants, constant)[0]
+        return cls.requires_parameters(constants, constant)[0]
 
     def eta(self, t: int, k: int) -> float:
         """Return the gap at which condg stops in inner iteration k of outer iteration t."""
         D2 = 4.0 * self.delta * 2.0**-t / self.curvature
         return 2.0 * self.smoothness * D2 / (self.period * k)
 
-    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+    def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
         """Return the gradient at z."""
         return ask.gradient(z)
 
-    def start_gradient(self, ask: Asked, y0: Point) -> Any:
+    def start_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
         """Return what each outer iteration begins with: nothing."""
         return None
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         theta = keep(x)
         for t in range(1, self.restarts + 1):
@@ -318,43 +320,43 @@ class STORC(CGS):
     counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     deterministic = False
-    promises = Promise("E f(x) - min f", "epsilon", "mean", "excess")
+    guarantee = Guarantee("E f(x) - min f", "epsilon", "mean", "excess")
 
-    batch: int = whole(MISSING, "m; above n drawn as multinomial counts")
+    batch: int = integer(MISSING, "m; above n drawn as multinomial counts")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
-        L = cls.stated("smoothness", constants, given)
-        sigma = cls.stated("curvature", constants, given)
-        L_max, ell = cls.needs(constants, "L_max", "ell")
+        L = cls.resolve_constant("smoothness", constants, overrides)
+        sigma = cls.resolve_constant("curvature", constants, overrides)
+        L_max, ell = cls.requires_parameters(constants, "L_max", "ell")
         N = round_up(8.0 * math.sqrt(L / sigma))
         mixed = (L_max + ell) * (1.0 + ell / sigma)
         m = 5200.0 * N * L_max / sigma if ell == 0.0 else 8000.0 * N * mixed / sigma
-        return super().theory(epsilon, constants, **{"batch": round_up(m)} | given)
+        return super().theory(epsilon, constants, **{"batch": round_up(m)} | overrides)
 
     @classmethod
-    def practical(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """As the theorem, with m = n^(2/3) rounded down: the theorem's m is far above n."""
         batch = round_down(constants.n ** (2 / 3))
-        return super().theory(epsilon, constants, **{"batch": batch} | given)
+        return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
-    def start_gradient(self, ask: Asked, y0: Point) -> Any:
+    def start_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
         """Return the full gradient at the snapshot."""
         return ask.gradient(y0)
 
-    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+    def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
         """Return mean over S of [grad f_i(z) - grad f_i(y_0)] + grad f(y_0)."""
-        return ask.difference(draw(rng, ask.n, self.batch), z, y0) + mean
+        return ask.difference(draw_batch(rng, ask.n, self.batch), z, y0) + mean
 
 
-def draw(rng: np.random.Generator, n: int, size: int) -> Any:
+def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
     """Return `size` indices uniform with replacement; above n as multinomial counts."""
     if size <= n:
         return rng.integers(n, size=size)
     counts = rng.multinomial(size, np.full(n, 1.0 / n))
-    drawn = np.flatnonzero(counts)
-    return Sample(drawn, counts[drawn])
+    indices = np.flatnonzero(counts)
+    return Sample(indices, counts[indices])
 
 
 METHODS = (NCGS, StochasticNCGS, NCGSVR, CGS, STORC)

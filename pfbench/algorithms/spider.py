@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, least, round_up
-from pfbench.algorithms.promise import Promise, gradient
+from pfbench.algorithms.base import EstimatorAlgorithm, round_up, smallest_integer
+from pfbench.algorithms.guarantee import Guarantee, gradient
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import nonnegative, one_of, parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine, keep, shift
@@ -26,12 +26,12 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recursive(Estimating):
+class Recursive(EstimatorAlgorithm):
     """What the three have in common: T, S, the epoch length, and the estimate."""
 
-    iterations: int = whole(MISSING, "T")
-    batch: int = whole(MISSING, "S")
-    period: int = whole(MISSING, "epoch length, iterations between full gradients")
+    iterations: int = integer(MISSING, "T")
+    batch: int = integer(MISSING, "S")
+    period: int = integer(MISSING, "epoch length, iterations between full gradients")
 
     @property
     def estimator(self) -> SPIDERG:
@@ -55,27 +55,29 @@ class SARAH(Recursive):
     cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
-    promises = gradient()
+    guarantee = gradient()
 
     output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
     step: float = positive(MISSING, "eta")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """One outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
-        L, h0 = cls.needs(constants, "L", "delta")
-        b = integer("batch", given.get("batch", round_up(math.sqrt(constants.n))), least=1)
+        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        b = check_integer(
+            "batch", overrides.get("batch", round_up(math.sqrt(constants.n))), minimum=1
+        )
 
         def step(p: int) -> float:
             return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1) / b)))
 
-        p = least(lambda p: 2.0 * h0 / (step(p) * p) <= epsilon)
-        return cls.filled(given, iterations=p, period=p, batch=b, step=step(p))
+        p = smallest_integer(lambda p: 2.0 * h0 / (step(p) * p) <= epsilon)
+        return cls.from_schedule(overrides, iterations=p, period=p, batch=b, step=step(p))
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         goes_on = self.output == "last"
@@ -106,8 +108,8 @@ class Spider(Recursive):
     cites = ("fang2018",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
-    scheduled = Recursive.scheduled | {"lam"}
-    promises = Promise(
+    schedule_parameters = Recursive.schedule_parameters | {"lam"}
+    guarantee = Guarantee(
         "E |grad f|",
         "5 epsilon",
         "output",
@@ -119,16 +121,16 @@ class Spider(Recursive):
     output: str = parameter("uniform", "uniform, or last (option 1: last)")
     step: float = positive(MISSING, "length of a step, epsilon/(L n0)")
     lam: float | None = positive(None, "option 2: largest multiple of v, 1/(2 L n0)")
-    option: int = one_of(2, "1 or 2, as in the source", (1, 2))
+    option: int = one_of_values(2, "1 or 2, as in the source", (1, 2))
     tolerance: float = nonnegative(0.0, "option 1 stops at twice this")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """K = floor(4 L Delta/epsilon^2) + 1, q = S = sqrt n, n0 = 1: E|grad f| <= 5 epsilon."""
-        L, delta = cls.needs(constants, "L", "delta")
+        L, delta = cls.requires_parameters(constants, "L", "delta")
         root = round_up(math.sqrt(constants.n))
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=math.floor(4.0 * L * delta / epsilon**2) + 1,
             step=epsilon / L,
             lam=1.0 / (2.0 * L),
@@ -136,7 +138,7 @@ class Spider(Recursive):
             period=root,
         )
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
@@ -172,19 +174,19 @@ class ProxSpiderBoostM(Recursive):
     step: float = positive(MISSING, "beta, 1/(8L)")
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """beta = 1/(8L), q = S = sqrt n; T of prox-spiderboost (theorem 3 prints O(.) only)."""
-        L, delta = cls.needs(constants, "L", "delta")
+        L, delta = cls.requires_parameters(constants, "L", "delta")
         root = math.sqrt(constants.n)
-        return cls.filled(
-            given,
+        return cls.from_schedule(
+            overrides,
             iterations=max(1, round_up(20.0 * L * delta / epsilon**2)),
             step=1.0 / (8.0 * L),
             batch=round_up(root),
             period=max(1, math.floor(root)),
         )
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         y, beta = keep(x), self.step

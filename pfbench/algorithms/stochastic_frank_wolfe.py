@@ -20,33 +20,33 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Estimating, round_up
-from pfbench.algorithms.promise import gap
+from pfbench.algorithms.base import EstimatorAlgorithm, round_up
+from pfbench.algorithms.guarantee import gap
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import one_of, parameter, positive, whole
-from pfbench.base.protocols import Asked
+from pfbench.base.parameters import integer, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SVRG, coin_of
+from pfbench.estimators import SAGA, SG, SVRG, latest_coin
 from pfbench.points import combine
 
 
 @dataclass(frozen=True, kw_only=True)
-class StochasticFrankWolfe(Estimating):
+class StochasticFrankWolfe(EstimatorAlgorithm):
     """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
 
     output: str = parameter("uniform", "uniform (the source's), or last")
-    iterations: int = whole(MISSING, "T")
-    step: float = positive(MISSING, "gamma, in (0, 1]", most=1.0)
-    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
+    iterations: int = integer(MISSING, "T")
+    step: float = positive(MISSING, "gamma, in (0, 1]", upper=1.0)
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for _ in range(self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
-            yield State(x, at, g, coin=coin_of(estimate))
+            yield State(x, at, g, coin=latest_coin(estimate))
 
 
 def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class SFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
-    promises = gap()
+    guarantee = gap()
 
     @property
     def estimator(self) -> SG:
@@ -78,13 +78,13 @@ class SFW(StochasticFrankWolfe):
         return SG(self.batch)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = T, gamma = sqrt(2 h0/(T L D^2)): (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon."""
-        L, D, h0, sigma2 = cls.needs(constants, "L", "D", "delta", "sigma2")
+        L, D, h0, sigma2 = cls.requires_parameters(constants, "L", "D", "delta", "sigma2")
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
         T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
-        return cls.filled(
-            given, iterations=T, batch=T, step=min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D)))
+        return cls.from_schedule(
+            overrides, iterations=T, batch=T, step=min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D)))
         )
 
 
@@ -98,9 +98,9 @@ class SVFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    promises = gap()
+    guarantee = gap()
 
-    period: int = whole(MISSING, "m, iterations between full gradients")
+    period: int = integer(MISSING, "m, iterations between full gradients")
 
     @property
     def estimator(self) -> SVRG:
@@ -108,12 +108,12 @@ class SVFW(StochasticFrankWolfe):
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D, so 3/2 L D^2 gamma."""
         m = round_up(constants.n ** (1 / 3))
-        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
         schedule = constant_step(1.5, L, D, h0, epsilon)
-        return cls(**schedule | {"period": m, "batch": m * m} | given)
+        return cls(**schedule | {"period": m, "batch": m * m} | overrides)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,9 +130,9 @@ class SAGAFW(StochasticFrankWolfe):
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
     )
-    promises = gap()
+    guarantee = gap()
 
-    option: str = one_of(
+    option: str = one_of_values(
         "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
     )
 
@@ -142,21 +142,21 @@ class SAGAFW(StochasticFrankWolfe):
         return SAGA(self.batch)
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Repaired: b = n^(2/3), error at most sqrt 2 L gamma D n/b^(3/2), L = L_max.
 
         A stored gradient is about n/b iterations old. With option=claimed b = n^(1/3) and the
         source's step, as for svfw.
         """
-        L, D, h0 = cls.needs(constants, "L_max", "D", "delta")
+        L, D, h0 = cls.requires_parameters(constants, "L_max", "D", "delta")
         n = constants.n
-        if given.get("option") == "claimed":
+        if overrides.get("option") == "claimed":
             schedule = constant_step(1.5, L, D, h0, epsilon) | {"batch": round_up(n ** (1 / 3))}
         else:
             b = round_up(n ** (2 / 3))
             error = 0.5 + math.sqrt(2.0) * n / b**1.5
             schedule = constant_step(error, L, D, h0, epsilon) | {"batch": b}
-        return cls(**schedule | given)
+        return cls(**schedule | overrides)
 
 
 METHODS = (SFW, SVFW, SAGAFW)

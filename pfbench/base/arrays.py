@@ -22,7 +22,7 @@ def norm(x: Floats) -> float:
     return math.sqrt(flat.dot(flat))
 
 
-def largest(*numbers: float) -> float:
+def maximum(*numbers: float) -> float:
     """Return the largest of some numbers; infinity if one is NaN, which `max` may leave out."""
     return math.inf if any(map(math.isnan, numbers)) else max(numbers)
 
@@ -37,14 +37,14 @@ def parts(n: int) -> Iterator[slice]:
     return (slice(first, last) for first, last in pairwise(bounds))
 
 
-def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a view through which an array cannot be changed."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-class Recycled:
+class VectorPool:
     """Vectors of one length; the memory of one that nobody holds any more becomes the next.
 
     The first touch of fresh memory takes as long as a third of a sweep over it. Where vectors are
@@ -55,8 +55,8 @@ class Recycled:
         self._size = size
         self._spare: list[Floats] = []
 
-    def __reduce__(self) -> tuple[type["Recycled"], tuple[int]]:
-        return Recycled, (self._size,)
+    def __reduce__(self) -> tuple[type["VectorPool"], tuple[int]]:
+        return VectorPool, (self._size,)
 
     def take(self) -> Floats:
         """Return a vector with anything in it."""
@@ -65,10 +65,10 @@ class Recycled:
         memory = self._spare.pop() if self._spare else np.empty(self._size)
         # An array over a buffer, and not a view of an array: that is what further views hold on to.
         vector = np.frombuffer(memory.data, dtype=np.float64)
-        weakref.finalize(vector, self._keep, memory).atexit = False
+        weakref.finalize(vector, self._release, memory).atexit = False
         return vector
 
-    def _keep(self, memory: Floats) -> None:
+    def _release(self, memory: Floats) -> None:
         if not self._spare:
             self._spare.append(memory)
 

@@ -22,16 +22,16 @@ ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 """Every assumption by its name, with what it says."""
 
 
-def known_of(problem: Problem) -> frozenset[str]:
+def list_known_assumptions(problem: Problem) -> frozenset[str]:
     """Return what a problem is known to meet: its `properties`, and what its set shows."""
-    known = problem.properties
-    return known | {"bounded domain"} if math.isfinite(problem.set.diameter) else known
+    properties = problem.properties
+    return properties | {"bounded domain"} if math.isfinite(problem.set.diameter) else properties
 
 
-def unmet(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
+def unmet_assumptions(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
     """Return the assumptions that a problem is not known to meet, in alphabetical order.
 
     A problem is only asked for its properties, which may be costly, if something is assumed.
     """
     needed = frozenset(assumes)
-    return tuple(sorted(needed - known_of(problem))) if needed else ()
+    return tuple(sorted(needed - list_known_assumptions(problem))) if needed else ()

@@ -12,7 +12,7 @@ _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Reference:
+class Publication:
     """A paper.
 
     Attributes
@@ -27,7 +27,7 @@ class Reference:
     fields: Mapping[str, str]
 
 
-def read(text: str) -> Mapping[str, Reference]:
+def parse_bibtex(text: str) -> Mapping[str, Publication]:
     """Return the entries of a file of BibTeX, by key.
 
     Raises
@@ -35,21 +35,21 @@ def read(text: str) -> Mapping[str, Reference]:
     ValueError
         If an entry is not laid out as `bibtex` writes it, or a key or a field is given twice.
     """
-    found: dict[str, Reference] = {}
+    publications: dict[str, Publication] = {}
     for kind, key, lines in _ENTRY.findall(text):
         fields = _FIELD.findall(lines)
-        if key in found or len(dict(fields)) < len(fields):
+        if key in publications or len(dict(fields)) < len(fields):
             raise ValueError(f"{key} is there twice, or has a field twice.")
-        found[key] = Reference(kind, MappingProxyType(dict(fields)))
-    if text.count("@") != len(found):
+        publications[key] = Publication(kind, MappingProxyType(dict(fields)))
+    if text.count("@") != len(publications):
         raise ValueError(
-            f"{text.count('@')} entries begin, and {len(found)} can be read: write each field on a "
+            f"{text.count('@')} entries begin, and {len(publications)} can be read: write each field on a "  # noqa: E501
             "line of its own, as in `  year = {2020},`."
         )
-    return MappingProxyType(found)
+    return MappingProxyType(publications)
 
 
-REFERENCES = read((files("pfbench.base") / "references.bib").read_text("utf-8"))
+REFERENCES = parse_bibtex((files("pfbench.base") / "references.bib").read_text("utf-8"))
 """The papers, by key."""
 
 
@@ -64,6 +64,6 @@ def bibtex(keys: Iterable[str]) -> str:
     return "\n".join(_entry(key, REFERENCES[key]) for key in dict.fromkeys(keys))
 
 
-def _entry(key: str, reference: Reference) -> str:
+def _entry(key: str, reference: Publication) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in reference.fields.items()]
     return "\n".join([f"@{reference.kind}{{{key},", *lines, "}", ""])

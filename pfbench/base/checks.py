@@ -10,30 +10,30 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, parts
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import brief_repr, unknown_name_error
 
 
-def integer(name: str, value: Any, *, least: int) -> int:
-    """Return `value` as an int, or refuse it by `name` if it is not an integer >= `least`."""
+def check_integer(name: str, value: Any, *, minimum: int) -> int:
+    """Return `value` as an int, or refuse it by `name` if it is not an integer >= `minimum`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name}={told(value)} must be an integer of at least {least}.")
-    if value < least:
-        raise InputError(f"{name}={value} must be at least {least}.")
+        raise InputError(f"{name}={brief_repr(value)} must be an integer of at least {minimum}.")
+    if value < minimum:
+        raise InputError(f"{name}={value} must be at least {minimum}.")
     return int(value)
 
 
-def real(
+def check_real(
     name: str,
     value: Any,
     *,
     above: float = -math.inf,
-    least: float = -math.inf,
-    most: float = math.inf,
+    minimum: float = -math.inf,
+    upper: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float in (`above`, `most`] and at least `least`, or refuse it."""
+    """Return `value` as a finite float in (`above`, `upper`] and at least `minimum`, or refuse it."""  # noqa: E501
     value = scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{name}={told(value)} must be a number.")
+        raise InputError(f"{name}={brief_repr(value)} must be a number.")
     try:
         number = float(value)
     except OverflowError:
@@ -42,10 +42,10 @@ def real(
         raise InputError(f"{name}={value} must be finite.")
     if number <= above:
         raise InputError(f"{name}={value} must be greater than {above:g}.")
-    if number < least:
-        raise InputError(f"{name}={value} must be at least {least:g}.")
-    if number > most:
-        raise InputError(f"{name}={value} must be at most {most:g}.")
+    if number < minimum:
+        raise InputError(f"{name}={value} must be at least {minimum:g}.")
+    if number > upper:
+        raise InputError(f"{name}={value} must be at most {upper:g}.")
     return number
 
 
@@ -54,28 +54,28 @@ def scalar(name: str, value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return value
     if value.size != 1:
-        raise InputError(f"{name} must be a number, not {told(value)}.")
+        raise InputError(f"{name} must be a number, not {brief_repr(value)}.")
     return value.item()
 
 
-def text(name: str, value: Any, example: str = "") -> str:
+def check_text(name: str, value: Any, example: str = "") -> str:
     """Return `value` if it is a text, else refuse it by `name` with an example of one."""
     if not isinstance(value, str):
         such = f", as in {example!r}" if example else ""
-        raise InputError(f"{name}={told(value)} must be a text{such}.")
+        raise InputError(f"{name}={brief_repr(value)} must be a text{such}.")
     return value
 
 
-def choice(name: str, value: Any, allowed: Collection[str]) -> str:
+def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
     if not isinstance(value, str) or value not in allowed:
-        raise unknown(
-            f"value for {name}", value if isinstance(value, str) else told(value), allowed
+        raise unknown_name_error(
+            f"value for {name}", value if isinstance(value, str) else brief_repr(value), allowed
         )
     return value
 
 
-def file_name(name: str, value: str) -> str:
+def check_file_name(name: str, value: str) -> str:
     """Return `value` if a file can be called so anywhere, else refuse it by `name`."""
     if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", value):
         raise InputError(
@@ -85,7 +85,7 @@ def file_name(name: str, value: str) -> str:
     return value
 
 
-def finite_array(
+def check_finite_array(
     name: str, value: npt.ArrayLike, *, shape: tuple[int, ...] | None = None
 ) -> Floats:
     """Return `value` as a float64 array, refused if it is not numeric, finite and of `shape`."""
@@ -109,5 +109,5 @@ def finite_array(
 def check_floats(name: str, value: Any, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of float64 of a shape; finite or not."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-        found = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
-        raise InputError(f"{name} must be an array of float64 of shape {shape}, not {found}.")
+        text = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
+        raise InputError(f"{name} must be an array of float64 of shape {shape}, not {text}.")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
 
-from pfbench.base.bibliography import REFERENCES, Reference
+from pfbench.base.bibliography import REFERENCES, Publication
 
 _ACCENTS: Mapping[str, str] = MappingProxyType(
     {"'": "\u0301", "`": "\u0300", "^": "\u0302", "v": "\u030c"}
@@ -15,37 +15,41 @@ _ACCENTS: Mapping[str, str] = MappingProxyType(
 """What TeX's accents are in Unicode, after their letter."""
 
 
-def cited(source: str) -> tuple[str, ...]:
+def find_citations(source: str) -> tuple[str, ...]:
     """Return the keys of the papers that a source names, by key or by authors and year.
 
     ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` tells papers of one year apart by the end of the key;
     ``et al.`` stands for all authors but the first.
     """
-    found = (key for part in source.split(";") for key in (*_by_key(part), *_by_authors(part)))
-    return tuple(dict.fromkeys(found))
+    keys = (
+        key
+        for part in source.split(";")
+        for key in (*_citations_by_key(part), *_citations_by_authors(part))
+    )
+    return tuple(dict.fromkeys(keys))
 
 
-def _by_key(part: str) -> Iterator[str]:
+def _citations_by_key(part: str) -> Iterator[str]:
     return (word for word in re.findall(r"\w+", part) if word in REFERENCES)
 
 
-def _by_authors(part: str) -> Iterator[str]:
+def _citations_by_authors(part: str) -> Iterator[str]:
     """Yield one paper for each first author and year that are named."""
     named = [key for key in REFERENCES if _names(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
         ends = {key: re.split(r"\d{4}", key)[1] for key in keys}  # what follows the year
-        told = [key for key, end in ends.items() if end and end in part.lower()]
-        yield max(told or keys, key=lambda key: len(surnames(REFERENCES[key])))
+        reported = [key for key, end in ends.items() if end and end in part.lower()]
+        yield max(reported or keys, key=lambda key: len(surnames(REFERENCES[key])))
 
 
 def _names(part: str, key: str) -> bool:
     """Return whether a text has the year of a paper and its authors, of whom et al. leaves some."""
     reference = REFERENCES[key]
-    authors = [_ascii(one) for one in surnames(reference)]
+    authors = [_ascii(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors
-    there = Counter(re.findall(r"[\w-]+", _ascii(part)))
-    return Counter([*needed, reference.fields["year"]]) <= there
+    counts = Counter(re.findall(r"[\w-]+", _ascii(part)))
+    return Counter([*needed, reference.fields["year"]]) <= counts
 
 
 def _author_and_year(key: str) -> tuple[str, str]:
@@ -53,19 +57,19 @@ def _author_and_year(key: str) -> tuple[str, str]:
     return surnames(reference)[0], reference.fields["year"]
 
 
-def surnames(reference: Reference) -> list[str]:
+def surnames(reference: Publication) -> list[str]:
     """Return the surnames of the authors of a paper."""
-    authors = plain(reference.fields["author"]).split(" and ")
-    return [one.partition(",")[0] for one in authors]
+    authors = strip_tex(reference.fields["author"]).split(" and ")
+    return [author.partition(",")[0] for author in authors]
 
 
-def plain(text: str) -> str:
+def strip_tex(text: str) -> str:
     """Return a field of BibTeX without TeX."""
 
-    def accented(match: re.Match[str]) -> str:
+    def replace_accent(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
 
-    text = re.sub(r"\{\\(['`^v])\{?(\w)\}?\}", accented, text)
+    text = re.sub(r"\{\\(['`^v])\{?(\w)\}?\}", replace_accent, text)
     return re.sub(r"[{}$]", "", text).replace("--", "–")
 
 
@@ -73,25 +77,25 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def in_words(key: str) -> str:
+def format_reference(key: str) -> str:
     """Return a paper in a line: authors, title, where and when it appeared."""
     reference = REFERENCES[key]
-    fields = {name: plain(text) for name, text in reference.fields.items()}
+    fields = {name: strip_tex(text) for name, text in reference.fields.items()}
     authors = ", ".join(surnames(reference))
-    where = fields.get("booktitle") or fields.get("journal") or fields.get("publisher")
+    booktitle = fields.get("booktitle") or fields.get("journal") or fields.get("publisher")
     volume = " ".join(filter(None, (fields.get("series"), fields.get("volume"))))
-    parts = [where, volume, fields.get("pages"), fields["year"]]
+    parts = [booktitle, volume, fields.get("pages"), fields["year"]]
     return f"{authors}: {fields['title']}. {', '.join(filter(None, parts))}"
 
 
-def addresses(key: str) -> dict[str, str]:
+def find_urls(key: str) -> dict[str, str]:
     """Return where a paper is found, by what the address is: its DOI, arXiv, its proceedings."""
     fields = REFERENCES[key].fields
-    found = {}
+    urls = {}
     if "doi" in fields:
-        found[f"doi:{fields['doi']}"] = f"https://doi.org/{fields['doi']}"
+        urls[f"doi:{fields['doi']}"] = f"https://doi.org/{fields['doi']}"
     if "eprint" in fields:
-        found[f"arXiv:{fields['eprint']}"] = f"https://arxiv.org/abs/{fields['eprint']}"
+        urls[f"arXiv:{fields['eprint']}"] = f"https://arxiv.org/abs/{fields['eprint']}"
     if "Machine Learning Research" in fields.get("series", ""):
-        found["PMLR"] = f"https://proceedings.mlr.press/v{fields['volume']}/"
-    return found
+        urls["PMLR"] = f"https://proceedings.mlr.press/v{fields['volume']}/"
+    return urls

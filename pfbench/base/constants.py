@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from pfbench.base.checks import scalar
-from pfbench.base.errors import Refused
-from pfbench.base.names import unknown
+from pfbench.base.errors import RefusedError
+from pfbench.base.names import unknown_name_error
 
 MEANING = {
     "n": "number of components",
@@ -70,17 +70,17 @@ class Constants:
         """Refuse a constant that there is not; the nearest name is suggested."""
         if name.startswith("_"):
             raise AttributeError(name)
-        raise AttributeError(str(unknown("constant", name, (*MEANING, "L"))))
+        raise AttributeError(str(unknown_name_error("constant", name, (*MEANING, "L"))))
 
     @classmethod
-    def derived(cls, **stated: tuple[float, str]) -> Self:
+    def from_derivations(cls, **statement: tuple[float, str]) -> Self:
         """Return the constants that are finite, each given with its derivation."""
-        found = {name: scalar(name, stated[name][0]) for name in MEANING if name in stated}
-        numbers: dict[str, Any] = {k: value for k, value in found.items() if math.isfinite(value)}
-        words = MappingProxyType({name: stated[name][1] for name in numbers})
+        scalars = {name: scalar(name, statement[name][0]) for name in MEANING if name in statement}
+        numbers: dict[str, Any] = {k: value for k, value in scalars.items() if math.isfinite(value)}
+        words = MappingProxyType({name: statement[name][1] for name in numbers})
         return cls(**numbers, derivations=words)
 
-    def need(self, name: str, purpose: str) -> float:
+    def require(self, name: str, purpose: str) -> float:
         """Return the constant `name`, refused where the problem does not state it.
 
         Raises
@@ -90,7 +90,7 @@ class Constants:
         """
         value = float(getattr(self, name))
         if not math.isfinite(value):
-            raise Refused(
+            raise RefusedError(
                 f"{purpose} needs the constant {name} ({MEANING[name]}), which this problem does "
                 "not state: give the parameters explicitly instead of epsilon."
             )
@@ -98,7 +98,7 @@ class Constants:
 
     def smoothness(self, purpose: str) -> float:
         """Return max(L_f, L_ms), the L of stochastic methods, refused where one is missing."""
-        return max(self.need("L_f", purpose), self.need("L_ms", purpose))
+        return max(self.require("L_f", purpose), self.require("L_ms", purpose))
 
     @property
     def L(self) -> float:

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from pfbench.base.checks import real, text
+from pfbench.base.checks import check_real, check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import unknown_name_error
 
 COUNTED = ("fo", "sfo", "sso", "hvp", "lo", "po", "fv")
 """The counted oracles, in the order in which tables show them."""
@@ -62,7 +62,7 @@ class Budget:
         for name in COUNTED:
             limit = getattr(self, name)
             if not isinstance(limit, float) or limit != math.inf:
-                real(f"budget {name}", limit, least=0)
+                check_real(f"budget {name}", limit, minimum=0)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -71,7 +71,7 @@ class Budget:
         return {name: limit for name, limit in limits.items() if limit != math.inf}
 
     @classmethod
-    def parse(cls, given: str) -> "Budget":
+    def parse(cls, value: str) -> "Budget":
         """Read ``"sfo=10000,lo=100"``.
 
         Raises
@@ -80,16 +80,16 @@ class Budget:
             If a name is unknown, a number is missing, or it is negative.
         """
         limits: dict[str, float] = {}
-        for part in text("budget", given, "sfo=10000,lo=100").split(","):
+        for part in check_text("budget", value, "sfo=10000,lo=100").split(","):
             name, equals, number = (piece.strip() for piece in part.partition("="))
             if not equals and name not in COUNTED:
                 raise InputError(
-                    f"cannot read the budget {given!r}: write COUNT=NUMBER, as in sfo=10000,lo=100."
+                    f"cannot read the budget {value!r}: write COUNT=NUMBER, as in sfo=10000,lo=100."
                 )
             if name not in COUNTED:
-                raise unknown("count in the budget", name, COUNTED)
+                raise unknown_name_error("count in the budget", name, COUNTED)
             if name in limits:
-                raise InputError(f"{name} is given twice in the budget {given!r}.")
+                raise InputError(f"{name} is given twice in the budget {value!r}.")
             try:
                 limits[name] = float(number)
             except ValueError:

@@ -21,25 +21,25 @@ class NotBegun(InputError):
     """A method that raised before it queried an oracle; its cause is what it raised."""
 
 
-class Mistakes(InputError):
+class InputErrors(InputError):
     """Several mistakes at once, e.g. all of a file.
 
     Attributes
     ----------
-    each
+    messages
         A sentence for each.
     """
 
     def __init__(self, each: Iterable[str]) -> None:
-        self.each = tuple(each)
-        super().__init__(" ".join(self.each))
+        self.messages = tuple(each)
+        super().__init__(" ".join(self.messages))
 
 
 class DataError(PfbenchError):
     """A data set that is missing, damaged, truncated or not the one it claims to be."""
 
 
-class Refused(PfbenchError):
+class RefusedError(PfbenchError):
     """An algorithm whose requirements or assumptions the problem does not meet."""
 
 
@@ -51,7 +51,7 @@ class StalePoint(PfbenchError):
     """A point was read after its sequence moved on by more than one step without `keep`."""
 
 
-class Diverged(PfbenchError, FloatingPointError):
+class DivergedError(PfbenchError, FloatingPointError):
     """A number that must be finite is not: the run has diverged."""
 
 
@@ -59,26 +59,26 @@ class WorkerDied(PfbenchError):
     """A process that makes runs was killed from outside, or is not fit to make one."""
 
 
-class Noting:
+class ErrorCollector:
     """Notes what is refused in its blocks, so that all of it is told at once."""
 
     def __init__(self) -> None:
-        self._noted: dict[str, None] = {}
+        self._errors: dict[str, None] = {}
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Note what a block refuses, and go on behind it."""
         try:
             yield
-        except Mistakes as error:
-            self._noted |= dict.fromkeys(error.each)
+        except InputErrors as error:
+            self._errors |= dict.fromkeys(error.messages)
         except InputError as error:
-            self._noted[str(error)] = None
+            self._errors[str(error)] = None
 
     def __len__(self) -> int:
-        return len(self._noted)
+        return len(self._errors)
 
-    def refuse(self) -> None:
+    def collect(self) -> None:
         """Refuse what was noted, if anything was.
 
         Raises
@@ -88,17 +88,17 @@ class Noting:
         Mistakes
             With all sentences; of very many, the first.
         """
-        noted = list(self._noted)
+        noted = list(self._errors)
         if len(noted) == 1:
             raise InputError(noted[0])
         if len(noted) > _MOST_MISTAKES:
             left_out = len(noted) - _MOST_MISTAKES
             noted = [*noted[:_MOST_MISTAKES], f"There are {left_out:,} more mistakes like these."]
         if noted:
-            raise Mistakes(noted)
+            raise InputErrors(noted)
 
 
-def in_words(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Return the text of an error, after its type if it is none of pfbench's."""
     if isinstance(error, PfbenchError):
         return brief(error)

@@ -15,7 +15,7 @@ _METHODS = (f"{_OURS}/algorithms", f"{_OURS}/estimators")
 _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platlib", "purelib"))
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A line of code.
 
     Attributes
@@ -37,7 +37,7 @@ class Place(NamedTuple):
         return f"{file}:{self.line}" + (f": {self.code}" if self.code else "")
 
 
-def place_of(error: BaseException) -> Place | None:
+def locate_error(error: BaseException) -> SourceLocation | None:
     """Return the line of a method that raised: the innermost one that is no library's.
 
     Of what is neither somebody's nor one of our methods, there is none.
@@ -47,10 +47,10 @@ def place_of(error: BaseException) -> Place | None:
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    theirs = [one for one in lines if not one[0].startswith((_OURS, *_LIBRARIES, "<frozen"))]
-    methods = [one for one in lines if one[0].startswith(_METHODS)]
-    for file, line in reversed(theirs or methods):
-        return Place(file, line, linecache.getline(file, line).strip())
+    reference = [line for line in lines if not line[0].startswith((_OURS, *_LIBRARIES, "<frozen"))]
+    methods = [line for line in lines if line[0].startswith(_METHODS)]
+    for file, line in reversed(reference or methods):
+        return SourceLocation(file, line, linecache.getline(file, line).strip())
     return None
 
 
@@ -67,7 +67,7 @@ def passes_through(error: BaseException, room: str) -> bool:
 def brief(error: BaseException) -> str:
     """Return the text of an error: at most `LONGEST` characters, each of which can be encoded."""
     try:
-        text = f"{error}{meant(error)}"
+        text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__
         text = f"its text raises {type(another).__name__}"
     if len(text) > LONGEST:
@@ -79,24 +79,24 @@ def _words(text: object) -> str:
     return brief(text) if isinstance(text, BaseException) else str(text)
 
 
-def ended(text: object) -> str:
+def end_sentence(text: object) -> str:
     """Return a text with a single mark at its end: a full stop, unless it has another one."""
     words = _words(text).rstrip(". ")
     return words if words.endswith(("?", "!")) else f"{words}."
 
 
-def placed(text: object, place: Place | None, then: str = "") -> str:
+def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
     """Return a text as a sentence, with the line of code in brackets and what follows."""
-    if place is None and not then:
-        return ended(text)
-    where = "" if place is None else f" ({place})"
-    return ended(f"{_words(text).rstrip('.? ')}{where}{then}")
+    if location is None and not then:
+        return end_sentence(text)
+    other_location = "" if location is None else f" ({location})"
+    return end_sentence(f"{_words(text).rstrip('.? ')}{other_location}{then}")
 
 
-def meant(error: BaseException) -> str:
+def suggest_attribute(error: BaseException) -> str:
     """Return ``: did you mean 'NAME'?`` for an attribute that is not there; else empty."""
     if not isinstance(error, AttributeError) or not error.name:
         return ""
-    known = [name for name in dir(error.obj) if not name.startswith("_")]
-    near = difflib.get_close_matches(error.name, known, n=1, cutoff=0.6)
+    existing = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = difflib.get_close_matches(error.name, existing, n=1, cutoff=0.6)
     return f": did you mean {near[0]!r}?" if near else ""

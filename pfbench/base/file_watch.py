@@ -29,12 +29,12 @@ class Watch:
     ----------
     opened
         The digest of each file, by its name in the code and its full path.
-    made
+    created
         The files that this process made, which it does not read from outside.
     """
 
     opened: dict[tuple[str, str], str] = field(default_factory=dict)
-    made: set[str] = field(default_factory=set)
+    created: set[str] = field(default_factory=set)
     _busy: bool = False
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -44,8 +44,8 @@ class Watch:
         name = os.fsdecode(arguments[0])
         full, flags = os.path.abspath(name), arguments[2] or 0
         if flags & (os.O_WRONLY | os.O_RDWR) and not os.path.exists(full):
-            self.made.add(full)
-        if flags & os.O_WRONLY or full in self.made or full.endswith(_CODE):
+            self.created.add(full)
+        if flags & os.O_WRONLY or full in self.created or full.endswith(_CODE):
             return
         if is_users(full) and _is_opened_by_user_code() and os.path.isfile(full):
             self._busy = True
@@ -63,22 +63,22 @@ class Watch:
 @cache
 def watch() -> Watch:
     """Return the watch of this process, which begins at the first call and does not end."""
-    found = Watch()
-    sys.addaudithook(found)
-    return found
+    watch = Watch()
+    sys.addaudithook(watch)
+    return watch
 
 
 @contextmanager
 def reading() -> Iterator[dict[str, str]]:
     """Yield a mapping that has, after the block, the files opened inside; see `Watch.digests`."""
-    known, found = watch(), dict[str, str]()
-    opened, made = known.opened, known.made
-    known.opened, known.made = {}, set()
+    existing, digests = watch(), dict[str, str]()
+    opened, created = existing.opened, existing.created
+    existing.opened, existing.created = {}, set()
     try:
-        yield found
+        yield digests
     finally:
-        found |= known.digests
-        known.opened, known.made = opened | known.opened, made | known.made
+        digests |= existing.digests
+        existing.opened, existing.created = opened | existing.opened, created | existing.created
 
 
 def with_files(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, str]]:
@@ -91,7 +91,7 @@ def with_files(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict
     return value, files if multiprocessing.parent_process() is None else watch().digests
 
 
-def changed(files: Mapping[str, str]) -> str:
+def find_changed_file(files: Mapping[str, str]) -> str:
     """Return the first file whose digest is another now; empty if there is none.
 
     A file that is not there is taken to be as it was: another machine may have it.
@@ -142,5 +142,5 @@ def _library_folders() -> frozenset[str]:
     """Return the folders of Python, of libraries, of pfbench and of the system."""
     kinds = ("stdlib", "platstdlib", "purelib", "platlib", "data")
     system = ("/proc", "/sys", "/dev", "/etc", "/usr")
-    found = {_PACKAGE, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, kinds), *system}
-    return frozenset({*found, *map(os.path.realpath, found)} - {"/", ""})
+    names = {_PACKAGE, sys.prefix, sys.base_prefix, *map(sysconfig.get_path, kinds), *system}
+    return frozenset({*names, *map(os.path.realpath, names)} - {"/", ""})

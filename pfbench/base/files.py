@@ -16,7 +16,7 @@ PARTIAL = ".partial"
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
+def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a file beside `path` for writing, which takes its place once it is on the disk.
 
     If the block or the disk fails, or the user interrupts, `path` is as it was and nothing else is
@@ -37,7 +37,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     OSError
         If the file cannot be written.
     """
-    partial = beside(path)
+    partial = temporary_sibling(path)
     try:
         with partial.open("xb") as file:
             yield file
@@ -60,7 +60,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def storing(what: str) -> Iterator[None]:
+def translate_os_errors(subject: str) -> Iterator[None]:
     """Say in one sentence that the system does not let something be written inside.
 
     Raises
@@ -72,12 +72,12 @@ def storing(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"{what} could not be written ({error.strerror}): free some space or choose another "
+            f"{subject} could not be written ({error.strerror}): free some space or choose another "
             "folder."
         ) from error
 
 
-def beside(path: Path) -> Path:
+def temporary_sibling(path: Path) -> Path:
     """Return a new hidden name beside a file."""
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
 
@@ -98,8 +98,8 @@ def check_writable(
     Parameters
     ----------
     path
-        What will be written: a file, for which its folder must exist (see `whole`), or a folder. A
-        device or a pipe that exists must only be writable itself.
+        What will be written: a file, for which its folder must exist (see `atomic_write`), or a
+        folder. A device or a pipe that exists must only be writable itself.
     name
         What the message calls it, e.g. ``--output a.json``; the path if not given.
     folder
@@ -119,15 +119,15 @@ def check_writable(
     name = name or str(path)
     try:
         if folder:
-            _probe(next(one for one in (path, *path.parents) if os.path.lexists(one)))
+            _check_by_writing(next(path for path in (path, *path.parents) if os.path.lexists(path)))
         elif path.is_dir():
             raise error(f"{name} is a folder: give the path of a file.")
         elif not path.exists() or path.is_file():
             if not path.parent.is_dir():
                 raise error(f"{name}: there is no folder {path.parent}; make it first.")
             with suppress(FileNotFoundError):
-                beside(path).lstat()  # refuses a name that is too long
-            _probe(path.parent)
+                temporary_sibling(path).lstat()  # refuses a name that is too long
+            _check_by_writing(path.parent)
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as refused:
@@ -136,7 +136,7 @@ def check_writable(
         raise error(f"{name} cannot be written ({refused.strerror}): {remedy}.") from refused
 
 
-def _probe(folder: Path) -> None:
+def _check_by_writing(folder: Path) -> None:
     """Raise the system's error if no file can be made in a folder."""
     # On Linux it has no name, so that nothing is left even by a kill.
     with TemporaryFile(dir=folder):

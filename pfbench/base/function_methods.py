@@ -13,7 +13,7 @@ import numpy as np
 
 from pfbench.base.callbacks import iterate_callback
 from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
-from pfbench.base.protocols import Verbs
+from pfbench.base.protocols import OracleProtocol
 from pfbench.base.state import Point, State
 
 _GENERATOR = ("ask", "x", "rng")
@@ -56,11 +56,11 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         """Yield a state after each update, starting at x; at most `iterations`, if given."""
         fields: Any = self.__dataclass_fields__  # type: ignore[attr-defined]
         hyper = {name: getattr(self, name) for name in fields}
-        most = hyper.pop("iterations") if self.is_truncated else None
+        iterations = hyper.pop("iterations") if self.is_truncated else None
         hyper = {self.names.get(name, name): value for name, value in hyper.items()}
         if not self.arguments:
-            return islice(type(self).function(ask, x, rng, **hyper), most)
-        return islice(self._call_back(ask, x, rng, hyper), most)
+            return islice(type(self).function(ask, x, rng, **hyper), iterations)
+        return islice(self._call_back(ask, x, rng, hyper), iterations)
 
     def _call_back(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
         """Yield the iterates of a solver: those it passes to callback, yields, or queries."""
@@ -77,27 +77,27 @@ class FunctionMethod(metaclass=_FunctionMethodType):
                     last[0] = point
                     hand_over(State(point.copy()))
 
-            def query(verb: str, *given: Any) -> Any:
-                arrays = [np.array(z, dtype=np.float64).reshape(x.shape) for z in given[-1:]]
+            def query(verb: str, *value: Any) -> Any:
+                arrays = [np.array(z, dtype=np.float64).reshape(x.shape) for z in value[-1:]]
                 if verb in ("gradient", "batch") and not (yields or "callback" in roles):
                     tell(arrays[0])
-                more = (np.zeros_like(x), 1.0) if verb == "prox" else ()
+                extra = (np.zeros_like(x), 1.0) if verb == "prox" else ()
                 try:
-                    return getattr(ask, verb)(*given[:-1], *arrays, *more)
+                    return getattr(ask, verb)(*value[:-1], *arrays, *extra)
                 except (BudgetExhausted, TimeLimitReached) as error:
                     ended.append(error)  # a solver may swallow it
                     raise
 
             offered = {"x0": x.copy(), "rng": rng, "callback": tell, "n": getattr(ask, "n", None)}
             for verb in roles & _QUERIES:
-                offered[verb] = lambda *given, verb=verb: query(verb, *given)
-            given = {name: offered[role] for name, role in self.arguments.items()}
-            found = function(**given, **hyper)
+                offered[verb] = lambda *value, verb=verb: query(verb, *value)
+            arguments = {name: offered[role] for name, role in self.arguments.items()}
+            result = function(**arguments, **hyper)
             if yields:
-                for point in found:
+                for point in result:
                     tell(point)
-            elif found is not None and not ended:
-                point = np.array(found, dtype=np.float64)
+            elif result is not None and not ended:
+                point = np.array(result, dtype=np.float64)
                 point = point[-1] if point.ndim == x.ndim + 1 else point
                 if not np.array_equal(point.reshape(x.shape), last[0]):
                     tell(point)
@@ -117,11 +117,11 @@ def is_method(function: Any) -> bool:
 
 def _arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
     """Return what the arguments of a solver stand for, by name; empty of another function."""
-    mapped = {theirs: _ROLES[name] for name, theirs in names.items() if name in _ROLES}
+    mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
-    found = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
-    is_solver = "x0" in found.values() and {"gradient", "batch"} & {*found.values()}
-    return found if is_solver else {}
+    results = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
+    is_solver = "x0" in results.values() and {"gradient", "batch"} & {*results.values()}
+    return results if is_solver else {}
 
 
 @cache
@@ -129,16 +129,16 @@ def _made(
     function: Any, names: tuple[tuple[str, str], ...], requires: frozenset[str]
 ) -> type[FunctionMethod]:
     mapped = dict(names)
-    back = {theirs: ours for ours, theirs in names}
+    back = {reference: computed for computed, reference in names}
     arguments = _arguments(function, mapped)
     signature = inspect.signature(function).parameters
-    unknown = [theirs for theirs in back if theirs not in signature]
+    unknown = [reference for reference in back if reference not in signature]
     if unknown:
         raise InputError(
             f"{function.__name__} has no parameter {unknown[0]}, which names maps: it has "
             f"{', '.join(signature)}."
         )
-    taken = arguments or dict.fromkeys([*signature][:3])
+    selected = arguments or dict.fromkeys([*signature][:3])
     fields: list[tuple[str, Any, Any]] = [
         (
             back.get(p.name, p.name),
@@ -146,12 +146,12 @@ def _made(
             field(**({} if p.default is p.empty else {"default": p.default})),
         )
         for p in signature.values()
-        if p.name not in taken and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+        if p.name not in selected and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
     is_truncated = "iterations" not in [name for name, *_ in fields]
     if is_truncated:
         fields.append(("iterations", int | None, field(default=None)))
-    stated = {
+    values = {
         name: getattr(function, name)
         for name in ("deterministic", "output", "source")
         if hasattr(function, name)
@@ -164,7 +164,7 @@ def _made(
         frozen=True,
         kw_only=True,
         namespace={
-            **stated,
+            **values,
             "__module__": function.__module__,
             "__qualname__": function.__qualname__,
             "__doc__": inspect.getdoc(function),
@@ -207,18 +207,18 @@ def method_class(
     InputError
         If it lacks a parameter that `names` maps.
     """
-    given = names if names is not None else getattr(function, "names", {})
+    value = names if names is not None else getattr(function, "names", {})
     if requires is None:
-        roles = {*_arguments(function, given).values()}
-        asked = roles & _QUERIES if roles else _names_in(function.__code__)
-        requires = frozenset(getattr(function, "requires", asked))
-    return _made(function, tuple(sorted(given.items())), requires)
+        roles = {*_arguments(function, value).values()}
+        request = roles & _QUERIES if roles else _names_in(function.__code__)
+        requires = frozenset(getattr(function, "requires", request))
+    return _made(function, tuple(sorted(value.items())), requires)
 
 
 def _names_in(code: Any) -> frozenset[str]:
     """Return the oracles that a code object names, and those inside of it."""
-    inner = [one for one in code.co_consts if inspect.iscode(one)]
-    verbs = {name for name in code.co_names if name in vars(Verbs) and name[0] != "_"}
+    inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
+    verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
     return frozenset(verbs.union(*map(_names_in, inner)))
 
 

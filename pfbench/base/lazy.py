@@ -8,7 +8,7 @@ from linecache import getlines
 from typing import Any
 
 
-def homes_of(package: str) -> dict[str, str]:
+def public_modules(package: str) -> dict[str, str]:
     """Return the module of each public name of a package, by name.
 
     They are what the package imports under ``if TYPE_CHECKING:``, the one block of its source that
@@ -21,7 +21,7 @@ def homes_of(package: str) -> dict[str, str]:
     return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-def on_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the `__getattr__` of a package.
 
     Parameters

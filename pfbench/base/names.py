@@ -7,27 +7,27 @@ from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
 
-Entry = TypeVar("Entry")
+T = TypeVar("T")
 
 _MOST_LISTED = 40
 """Up to so many names are listed in an error; of more, the first ten."""
 
 
-def named(kind: str, name: Any, entries: Mapping[str, Entry]) -> Entry:
-    """Return the entry of a name, refused as `unknown` does where there is none."""
+def lookup(kind: str, name: Any, entries: Mapping[str, T]) -> T:
+    """Return the entry of a name, refused as `unknown_name_error` does where there is none."""
     if not isinstance(name, str) or name not in entries:
-        raise unknown(kind, name, entries)
+        raise unknown_name_error(kind, name, entries)
     return entries[name]
 
 
-def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Refuse the first name that is not known, as `unknown` does."""
+def check_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
+    """Refuse the first name that is not known, as `unknown_name_error` does."""
     for name in names:
-        if name not in known:
-            raise unknown(kind, name, known)
+        if name not in existing:
+            raise unknown_name_error(kind, name, existing)
 
 
-def told(value: Any) -> str:
+def brief_repr(value: Any) -> str:
     """Return a value of whatever type as a sentence names it, in short."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
@@ -41,8 +41,8 @@ def told(value: Any) -> str:
     return f"{article} {type(value).__name__}"
 
 
-def unknown(kind: str, name: Any, known: Iterable[str]) -> InputError:
-    """Return the error for an unknown `name`, with the nearest of the `known` ones.
+def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputError:
+    """Return the error for an unknown `name`, with the nearest of the `existing` ones.
 
     Parameters
     ----------
@@ -50,16 +50,16 @@ def unknown(kind: str, name: Any, known: Iterable[str]) -> InputError:
         What the name should have named, e.g. ``"algorithm"``.
     name
         What was given, of whatever type.
-    known
+    existing
         The names that exist.
     """
-    names = sorted(known)
+    names = sorted(existing)
     if not isinstance(name, str):
         example = f", as in {names[0]!r}" if names else ""
-        return InputError(f"the {kind} must be named by a text{example}, not {told(name)}.")
-    near = [one for one in names if one.lower() == name.lower()]
+        return InputError(f"the {kind} must be named by a text{example}, not {brief_repr(name)}.")
+    near = [item for item in names if item.lower() == name.lower()]
     # Letters in another order are the likeliest slip.
-    near = near or [one for one in names if sorted(one) == sorted(name)]
+    near = near or [item for item in names if sorted(item) == sorted(name)]
     near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")

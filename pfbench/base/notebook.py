@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from pfbench.base.visible import visible
+from pfbench.base.escaping import escape_text
 
 _LEFT = ' style="text-align: left"'
 
@@ -12,23 +12,23 @@ _LEFT = ' style="text-align: left"'
 def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
     """Return a table with a line of names and a caption above; numbers to six digits."""
     head = "".join(f"<th{_LEFT}>{html_text(name)}</th>" for name in names)
-    lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
-    told = f"<caption{_LEFT}>{html_text(caption)}</caption>" if caption else ""
-    return f"<table>{told}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    lines = [f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in rows]
+    text = f"<caption{_LEFT}>{html_text(caption)}</caption>" if caption else ""
+    return f"<table>{text}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
     """Return names and values below one another; those without a value are left out."""
-    shown = ((name, value) for name, value in values.items() if value not in (None, ""))
-    return html_table(("", ""), shown, caption)
+    displayed = ((name, value) for name, value in values.items() if value not in (None, ""))
+    return html_table(("", ""), displayed, caption)
 
 
 def html_text(text: str) -> str:
     """Return a text as HTML."""
-    return escape(visible(text))
+    return escape(escape_text(text))
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return f"<td{_LEFT}>{'' if value is None else html_text(str(value))}</td>"
     return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:.6g}</td>"

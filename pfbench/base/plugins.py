@@ -34,14 +34,14 @@ class Plugin:
     """A name with what it stands for, MODULE:NAME, and the package that says so."""
 
     name: str
-    place: str
+    target: str
     package: str
 
 
 def plugins(kind: str) -> list[Plugin]:
     """Return the plug-ins of a kind, by name."""
-    found = (_plugin(point) for point in entry_points(group=GROUPS[kind]))
-    return sorted(found, key=lambda one: (one.name, one.package))
+    plugins = (_plugin(point) for point in entry_points(group=GROUPS[kind]))
+    return sorted(plugins, key=lambda plugin: (plugin.name, plugin.package))
 
 
 def plugin(kind: str, name: str) -> Plugin | None:
@@ -52,11 +52,11 @@ def plugin(kind: str, name: str) -> Plugin | None:
     InputError
         If several packages have one.
     """
-    found = [one for one in plugins(kind) if one.name == name]
-    if len(found) > 1:
-        both = " and ".join(f"{one.package} ({one.place})" for one in found)
+    results = [plugin for plugin in plugins(kind) if plugin.name == name]
+    if len(results) > 1:
+        both = " and ".join(f"{plugin.package} ({plugin.target})" for plugin in results)
         raise InputError(f"the {kind} {name} is in {both}: name one of them MODULE:NAME.")
-    return found[0] if found else None
+    return results[0] if results else None
 
 
 def _plugin(point: EntryPoint) -> Plugin:

@@ -40,7 +40,7 @@ class Table(Protocol):
         """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
 
 
-class Verbs(Protocol):
+class OracleProtocol(Protocol):
     """The oracles."""
 
     def gradient(self, x: Point) -> Gradient:
@@ -71,7 +71,7 @@ class Verbs(Protocol):
         """Return L_i for each component, shape (n,): the gradient of f_i is L_i-Lipschitz."""
 
 
-class Backend(Verbs, Protocol):
+class Backend(OracleProtocol, Protocol):
     """What answers the oracles during one run; it never counts and never knows who asks."""
 
     @property
@@ -83,8 +83,8 @@ class Backend(Verbs, Protocol):
         """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
 
 
-class Form(Protocol):
-    """What the points and gradients of a problem look like; see `pfbench.points.forms`."""
+class PointFormat(Protocol):
+    """What the points and gradients of a problem look like; see `pfbench.points.point_formats`."""
 
     @property
     def points(self) -> str:
@@ -103,7 +103,7 @@ class Form(Protocol):
     def is_vertex(self, v: Any) -> bool:
         """Return whether v may be what a linear minimisation returns."""
 
-    def said(self, what: Any) -> str:
+    def describe(self, obj: Any) -> str:
         """Return what something is, in words."""
 
 
@@ -226,14 +226,14 @@ class Problem(Protocol):
         """Return the problem's own measures, by name."""
 
 
-Bracket = tuple[float, float]
+IntervalMeasure = tuple[float, float]
 """A certified interval [lower, upper] of a measure that is not computed exactly."""
 
-Measure = Callable[[Problem, State], float | Bracket | None]
+Measure = Callable[[Problem, State], float | IntervalMeasure | None]
 """A function of problem and state that is never counted; None where it is not defined."""
 
 
-class Asked(Verbs, Protocol):
+class AlgorithmOracles(OracleProtocol, Protocol):
     """The oracles as an algorithm sees them."""
 
     n: int
@@ -252,12 +252,12 @@ class Algorithm(Protocol):
     def output(self) -> str:
         """The declared output: last or uniform."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
 
 
 @runtime_checkable
-class Choice(Protocol):
+class AlgorithmSpec(Protocol):
     """An algorithm that still has to be resolved against a problem's constants."""
 
     @property

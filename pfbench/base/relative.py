@@ -41,8 +41,8 @@ def is_relative(value: Any) -> bool:
     return bool(formula and re.search(r"[-+*/(]", value))
 
 
-def at(
-    constants: Constants, given: Mapping[str, Any], texts: Collection[str], who: str
+def evaluate_relative(
+    constants: Constants, parameters: Mapping[str, Any], texts: Collection[str], owner: str
 ) -> dict[str, Any]:
     """Return parameters with numbers in place of formulas; those named in `texts` are texts.
 
@@ -51,20 +51,20 @@ def at(
     InputError
         If a formula has no value.
     Refused
-        If the problem does not state a constant; the message names `who`.
+        If the problem does not state a constant; the message names `owner`.
     """
     return {
-        name: _number(name, value, constants, who)
+        name: _parse_number(name, value, constants, owner)
         if name not in texts and is_relative(value)
         else value
-        for name, value in given.items()
+        for name, value in parameters.items()
     }
 
 
-def _number(name: str, formula: str, constants: Constants, who: str) -> int | float:
-    purpose = f"{name}={formula} of {who}"
+def _parse_number(name: str, formula: str, constants: Constants, owner: str) -> int | float:
+    purpose = f"{name}={formula} of {owner}"
     try:
-        return _value(ast.parse(formula.strip(), mode="eval").body, constants, purpose)
+        return _evaluate(ast.parse(formula.strip(), mode="eval").body, constants, purpose)
     except (SyntaxError, ArithmeticError, ValueError) as error:
         raise InputError(
             f"{name}={formula!r} has no value ({str(error) or type(error).__name__}): write a "
@@ -72,7 +72,7 @@ def _number(name: str, formula: str, constants: Constants, who: str) -> int | fl
         ) from None
 
 
-def _value(node: ast.expr, constants: Constants, purpose: str) -> int | float:
+def _evaluate(node: ast.expr, constants: Constants, purpose: str) -> int | float:
     match node:
         case ast.Constant(value=int() | float() as number):
             return number
@@ -81,14 +81,16 @@ def _value(node: ast.expr, constants: Constants, purpose: str) -> int | float:
         case ast.Name(id="L"):
             return constants.smoothness(purpose)
         case ast.Name(id=name) if name in MEANING:
-            return constants.need(name, purpose)
+            return constants.require(name, purpose)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
-            of = _OPERATIONS[type(op)]
-            return of(_value(left, constants, purpose), _value(right, constants, purpose))
-        case ast.Call(func=ast.Name(id="ceil"), args=[one], keywords=[]):
+            operation = _OPERATIONS[type(op)]
+            return operation(
+                _evaluate(left, constants, purpose), _evaluate(right, constants, purpose)
+            )
+        case ast.Call(func=ast.Name(id="ceil"), args=[item], keywords=[]):
             # Up to rounding errors, as schedules round.
-            return math.ceil(_value(one, constants, purpose) * (1.0 - 1e-12))
-        case ast.Call(func=ast.Name(id="sqrt"), args=[one], keywords=[]):
-            return math.sqrt(_value(one, constants, purpose))
+            return math.ceil(_evaluate(item, constants, purpose) * (1.0 - 1e-12))
+        case ast.Call(func=ast.Name(id="sqrt"), args=[item], keywords=[]):
+            return math.sqrt(_evaluate(item, constants, purpose))
         case _:
             raise ValueError(f"{ast.unparse(node)} is no part of one")

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import InputError
-from pfbench.base.names import told
+from pfbench.base.names import brief_repr
 
 MOST_COUNTED = 2**53 - 1
 """Every count stays below 2^53: so far a float holds each integer."""
@@ -69,7 +69,9 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
         If it is no array of integers of one dimension, or one is above the largest int64.
     """
     if not isinstance(value, np.ndarray):
-        raise InputError(f"{name} must be an integer array or a pf.Sample, not {told(value)}.")
+        raise InputError(
+            f"{name} must be an integer array or a pf.Sample, not {brief_repr(value)}."
+        )
     if value.ndim != 1 or value.dtype.kind not in "iu":
         raise InputError(
             f"{name} must be a vector of integers, not an array of {value.dtype} of shape "
@@ -84,7 +86,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
     )
 
 
-def drawn_indices(sample: Any) -> Indices:
+def as_indices(sample: Any) -> Indices:
     """Return a sample as the oracles take it; see `index_array`."""
     return sample if isinstance(sample, Sample) else index_array(sample)
 
@@ -93,7 +95,7 @@ _ONCE = np.empty(0, dtype=np.int64)
 _ONCE.setflags(write=False)
 
 
-def counted(sample: Indices) -> tuple[Integers, Integers, int]:
+def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
     """Return indices (k,), how often each was drawn, and the number of draws.
 
     The counts have shape (k,), or (0,) where each index stands for one draw.
@@ -111,7 +113,7 @@ def counted(sample: Indices) -> tuple[Integers, Integers, int]:
     return sample, _ONCE, size
 
 
-def weighted(sample: Indices) -> tuple[Integers, Floats]:
+def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
     """Return indices (k,) and weights (k,) such that the mean over the sample is the weighted sum.
 
     Raises
@@ -119,5 +121,5 @@ def weighted(sample: Indices) -> tuple[Integers, Floats]:
     InputError
         If the sample is empty.
     """
-    indices, counts, size = counted(sample)
+    indices, counts, size = count_indices(sample)
     return indices, counts / size if counts.size else np.full(size, 1.0 / size)

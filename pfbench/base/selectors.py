@@ -10,12 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import told
+from pfbench.base.names import brief_repr
 
 FILE = ".py"
 """How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
 
-OWN_PARTS = frozenset({"set", "penalty", "optimizer"})
+USER_PARTS = frozenset({"set", "penalty", "optimizer"})
 """The parameters that may be user-defined, MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
@@ -26,7 +26,7 @@ _QUOTES = "'\""
 _PART = re.compile(r"""[^,=]*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|(?:\[[^\[\]]*\]|[^,])+""")
 _WHOLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE]\+?[0-9]|[+-]?[0-9](\.[0-9]*)?[eE]\+?1[0-5]")
 _NEEDS_QUOTES = re.compile(r"^\s|,|\s$|^(['\"]).*\1$")
-_PART_OF = "|".join(sorted(OWN_PARTS))
+_PART_OF = "|".join(sorted(USER_PARTS))
 _FILES = (
     re.compile(rf"(^\s*[\"']?)({_PATH_OF_NAME})(?=:)"),
     re.compile(rf"([\[,]\s*(?:{_PART_OF})\s*=\s*[\"']?)({_PATH})(?=:)"),
@@ -62,23 +62,23 @@ class Selector:
         """
         if not isinstance(text, str):
             raise InputError(
-                f"a selector must be a text, NAME or NAME[key=value], not {told(text)}."
+                f"a selector must be a text, NAME or NAME[key=value], not {brief_repr(text)}."
             )
-        return _read(text)
+        return _parse_cached(text)
 
-    def given(self, texts: Collection[str]) -> dict[str, Any]:
+    def collect_parsed_parameters(self, texts: Collection[str]) -> dict[str, Any]:
         """Return the parameters; those named in `texts` as they were written."""
         return {
             key: self.texts.get(key, value) if key in texts else value
             for key, value in self.parameters.items()
         }
 
-    def joined(self, more: Mapping[str, Any]) -> "Selector":
+    def with_parameters(self, extra: Mapping[str, Any]) -> "Selector":
         """Return the selector with more parameters; one that it has already is refused."""
-        for name in more:
+        for name in extra:
             if name in self.parameters:
                 raise InputError(f"{name} is given twice, in {str(self)!r} and beside it.")
-        return Selector(self.name, {**self.parameters, **more}, self.texts)
+        return Selector(self.name, {**self.parameters, **extra}, self.texts)
 
     def __str__(self) -> str:
         if not self.parameters:
@@ -88,7 +88,7 @@ class Selector:
 
 
 @lru_cache(maxsize=1024)
-def _read(text: str) -> Selector:
+def _parse_cached(text: str) -> Selector:
     """Return the selector of a text; the runs of a store have the same few many times."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
@@ -96,7 +96,7 @@ def _read(text: str) -> Selector:
             f"cannot read {text!r}: the path of a file must not have {bracket[1]!r} in it: "
             "rename that folder, or start from inside it."
         )
-    match = _FORM.fullmatch(unquoted(text))
+    match = _FORM.fullmatch(strip_quotes(text))
     if match is None:
         raise InputError(
             f"cannot read {text!r}{_strange(text)}: write NAME or NAME[key=value,key=value]."
@@ -107,7 +107,7 @@ def _read(text: str) -> Selector:
         if not part.strip():
             continue
         key, equals, value = (piece.strip() for piece in part.partition("="))
-        value = unquoted(value)
+        value = strip_quotes(value)
         if not key or not equals or not value:
             raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
         if key in texts:
@@ -119,16 +119,16 @@ def _read(text: str) -> Selector:
 
 def _strange(text: str) -> str:
     """Return the name of the first character that no keyboard of ASCII has; empty if none is."""
-    found = next((one for one in text if ord(one) > 126), "")
-    return found and f", which has the character {unicodedata.name(found, ascii(found))}"
+    result = next((name for name in text if ord(name) > 126), "")
+    return result and f", which has the character {unicodedata.name(result, ascii(result))}"
 
 
-def matches(selector: str, asked: str) -> bool:
+def matches(selector: str, requested: str) -> bool:
     """Return whether a selector, or its name alone, is the one that is asked for."""
-    return asked in (selector, selector.partition("[")[0])
+    return requested in (selector, selector.partition("[")[0])
 
 
-def is_own(name: str, kinds: Collection[str] = ()) -> bool:
+def is_user_defined(name: str, kinds: Collection[str] = ()) -> bool:
     """Return whether a name means somebody's own code: FILE.py, FILE.py:NAME or MODULE:NAME.
 
     Parameters
@@ -140,13 +140,13 @@ def is_own(name: str, kinds: Collection[str] = ()) -> bool:
     return before not in kinds if colon else name.endswith(FILE)
 
 
-def module_of(name: str) -> str:
+def module_name(name: str) -> str:
     """Return MODULE of MODULE:NAME; of FILE.py:NAME the module that the file is imported as."""
-    place = name.rpartition(":")[0].strip()
-    return PurePath(place).stem if place.endswith(FILE) else place
+    location = name.rpartition(":")[0].strip()
+    return PurePath(location).stem if location.endswith(FILE) else location
 
 
-def own_in(selector: str) -> list[str]:
+def user_names(selector: str) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME in a selector: its own, and those of parts.
 
     Raises
@@ -155,30 +155,30 @@ def own_in(selector: str) -> list[str]:
         If it names a part, and cannot be read.
     """
     name, bracket, _ = selector.partition("[")
-    found = [name.strip()] if ":" in name else []
+    user_names = [name.strip()] if ":" in name else []
     if bracket and ":" in selector:
         texts = Selector.parse(selector).texts
-        found += [texts[part] for part in OWN_PARTS & texts.keys() if ":" in texts[part]]
-    return found
+        user_names += [texts[part] for part in USER_PARTS & texts.keys() if ":" in texts[part]]
+    return user_names
 
 
-def by_module(selector: str) -> str:
+def replace_file_by_module(selector: str) -> str:
     """Return a selector with MODULE:NAME for FILE.py:NAME: what it is wherever the file lies."""
     return _with_files(selector, lambda path: PurePath(path).stem)
 
 
-def beside(selector: str, file: Path) -> str:
+def relative_to_file(selector: str, file: Path) -> str:
     """Return a selector that names files from the folder of another file, as named from here."""
     return _with_files(selector, lambda path: str(file.parent / path))
 
 
 def _with_files(selector: str, moved: Callable[[str], str]) -> str:
     for pattern in _FILES:
-        selector = pattern.sub(lambda found: found[1] + moved(found[2]), selector)
+        selector = pattern.sub(lambda match: match[1] + moved(match[2]), selector)
     return selector
 
 
-def unquoted(text: str) -> str:
+def strip_quotes(text: str) -> str:
     """Return a text without the quotes around it, which some shells hand on."""
     inner = text.strip()
     quoted = len(inner) > 1 and inner[0] in _QUOTES and inner[0] == inner[-1]
@@ -190,11 +190,11 @@ def _value(text: str) -> Any:
         return text.lower() == "true"
     for kind in (int, float):
         try:
-            found = kind(text)
+            result = kind(text)
         except ValueError:
             continue
         # 1e3 is a whole number.
-        return int(found) if _WHOLE.fullmatch(text) and found == int(found) else found
+        return int(result) if _WHOLE.fullmatch(text) and result == int(result) else result
     return text
 
 

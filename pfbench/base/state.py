@@ -3,12 +3,12 @@
 from typing import Any, NamedTuple
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import told
+from pfbench.base.names import brief_repr
 
 Point = Any
 """A dense array or a factored iterate (see `pfbench.points`)."""
 
-OUTPUTS = ("last", "uniform", "weighted")
+OUTPUT_RULES = ("last", "uniform", "weighted")
 """Declared outputs: the last iterate, or one drawn among the points `at`, uniformly or with the
 algorithm's own weights p_k."""
 
@@ -38,7 +38,7 @@ class State(NamedTuple):
 
 
 def check_output(value: object) -> str:
-    """Return a declared output, refused if it is not one of `OUTPUTS`."""
-    if not isinstance(value, str) or value not in OUTPUTS:
-        raise InputError(f"output={told(value)} must be one of {', '.join(OUTPUTS)}.")
+    """Return a declared output, refused if it is not one of `OUTPUT_RULES`."""
+    if not isinstance(value, str) or value not in OUTPUT_RULES:
+        raise InputError(f"output={brief_repr(value)} must be one of {', '.join(OUTPUT_RULES)}.")
     return str(value)

@@ -3,7 +3,7 @@
 Each is held to its own definition, on small problems or on his: see `check`.
 """
 
-from pfbench.checking.door import KINDS, check
-from pfbench.checking.findings import Finding, Findings
+from pfbench.checking.findings import CheckReport, CheckResult
+from pfbench.checking.resolver import KINDS, check
 
-__all__ = ["KINDS", "Finding", "Findings", "check"]
+__all__ = ["KINDS", "CheckReport", "CheckResult", "check"]

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import StalePoint
-from pfbench.checking.findings import Skipped, Wrong
+from pfbench.checking.findings import CheckFailed, CheckSkipped
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import problem
-from pfbench.sets.flow import UnitFlow
-from pfbench.sets.matroid import SpanningTree
-from pfbench.sets.submodular import SubmodularBase
+from pfbench.sets.flow import UnitFlowPolytope
+from pfbench.sets.matroid import SpanningTreePolytope
+from pfbench.sets.submodular import SubmodularBasePolytope
 
 SHAPES: Mapping[str, tuple[int, ...]] = MappingProxyType(
     {"vectors": (6,), "arrays": (6,), "matrices": (4, 3), "square matrices": (3, 3)}
@@ -37,26 +37,28 @@ def _coverage(members: Any) -> float:
 
 EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {
-        "unit-flow": lambda: UnitFlow(_FLOW, 4, 0),
-        "spanning-tree": lambda: SpanningTree(_GRAPH),
-        "submodular-base": lambda: SubmodularBase(4, _coverage),
+        "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
+        "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
+        "submodular-base": lambda: SubmodularBasePolytope(4, _coverage),
     }
 )
 """By the names of the sets."""
 
 
 @contextmanager
-def copies_of_old_points(does: str) -> Iterator[None]:
+def copies_of_old_points(item: str) -> Iterator[None]:
     """Say that an old point was read, or that it does not move or take factored matrices."""
     try:
         yield
     except StalePoint as error:
-        raise Wrong(
+        raise CheckFailed(
             "it to keep(x) where it needs a point later than the next one",
             "it reads an old point of a factored matrix, which has moved on",
         ) from error
     except Exception as error:
-        raise Skipped(f"it does not {does} factored matrices ({type(error).__name__})") from error
+        raise CheckSkipped(
+            f"it does not {item} factored matrices ({type(error).__name__})"
+        ) from error
 
 
 @cache

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import BudgetExhausted, PfbenchError, in_words
+from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error
+from pfbench.base.escaping import escape_text
 from pfbench.base.notebook import html_table
-from pfbench.base.visible import visible
-from pfbench.points import Factored, RankOne
-from pfbench.verification.subject import Untestable
+from pfbench.points import FactoredMatrix, RankOne
+from pfbench.verification.subject import NotTestable
 
 _SHOWN = 6
 """So many coordinates of a point are printed."""
@@ -26,50 +26,54 @@ _SHOWN = 6
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class Wrong(Exception):
+class CheckFailed(Exception):
     """What was looked at is not as it should be.
 
     Attributes
     ----------
-    expected, seen
+    expected, observed
         In words, each the rest of a sentence that begins "expected" or "seen".
-    at
+    arguments
         A point that shows it: arrays, points or numbers by name.
-    where
-        The methods at fault, as `place` returns them.
+    location
+        The methods at fault, as `describe_point` returns them.
     """
 
     def __init__(
-        self, expected: str, seen: str, at: Mapping[str, Any] = _NOTHING, where: Sequence[str] = ()
+        self,
+        expected: str,
+        observed: str,
+        arguments: Mapping[str, Any] = _NOTHING,
+        locations: Sequence[str] = (),
     ) -> None:
-        super().__init__(f"expected {expected}; seen {seen}")
-        self.expected, self.seen = expected, seen
-        self.at, self.where = dict(at), tuple(where)
+        super().__init__(f"expected {expected}; seen {observed}")
+        self.expected, self.observed = expected, observed
+        self.arguments, self.location = dict(arguments), tuple(locations)
 
 
-class Skipped(Exception):
+class CheckSkipped(Exception):
     """There is nothing to look at, or no way to; the text says why."""
 
 
 def check_has(problem: Any, verb: str) -> None:
     """Skip what looks at a verb that a problem lacks."""
     if verb in problem.lacks:
-        raise Skipped(problem.lacks[verb])
+        raise CheckSkipped(problem.lacks[verb])
 
 
-def as_usual(make: Callable[[Any], Any], kind: Any) -> Any:
+def describe_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
     """Return what is made of a class by the usual parameters; it is wrong if it cannot be."""
     try:
         return make(kind)
-    except Untestable as error:
-        raise Wrong(
+    except NotTestable as error:
+        raise CheckFailed(
             "it to be made with the usual parameters: state others, as NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """One statement about an object, put to the test.
 
     Attributes
@@ -78,36 +82,38 @@ class Finding:
         What was looked at.
     status
         passed, failed, or skipped.
-    seen
+    observed
         What was seen; of what was skipped, why.
     expected
         What was expected, if it failed.
-    at
+    arguments
         A point that shows the failure: arrays, points or numbers by name.
-    where
+    location
         Where to look: FILE:LINE with the method's name.
     """
 
     check: str
     status: str
-    seen: str
+    observed: str
     expected: str = ""
-    at: Mapping[str, Any] = field(default_factory=dict)
-    where: tuple[str, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    location: tuple[str, ...] = ()
 
     @property
     def point(self) -> str:
         """The point that shows it, in words."""
-        return ", ".join(f"{name} = {in_brief(value)}" for name, value in self.at.items())
+        return ", ".join(
+            f"{name} = {format_brief(value)}" for name, value in self.arguments.items()
+        )
 
     @property
     def sentence(self) -> str:
         """All of it in full sentences."""
-        end = "" if self.seen.endswith(("?", ".")) else "."
-        text = f"{self.check}: expected {self.expected}; seen: {self.seen}{end}"
-        if self.at:
+        end = "" if self.observed.endswith(("?", ".")) else "."
+        text = f"{self.check}: expected {self.expected}; seen: {self.observed}{end}"
+        if self.arguments:
             text += f" It shows at {self.point}."
-        return text + (f" Look at {', '.join(self.where)}." if self.where else "")
+        return text + (f" Look at {', '.join(self.location)}." if self.location else "")
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding as ``pfbench check --json`` prints it."""
@@ -115,14 +121,14 @@ class Finding:
             "check": self.check,
             "status": self.status,
             "expected": self.expected or None,
-            "seen": self.seen,
+            "seen": self.observed,
             "point": self.point or None,
-            "where": list(self.where),
+            "where": list(self.location),
         }
 
 
 @dataclass(frozen=True)
-class Findings:
+class CheckReport:
     """All findings about one object.
 
     Attributes
@@ -139,25 +145,29 @@ class Findings:
 
     name: str
     kind: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckResult, ...]
     problem: str = ""
     seconds: float = 0.0
 
     @property
-    def passed(self) -> bool:
+    def is_passed(self) -> bool:
         """Whether nothing failed."""
         return not self.failures
 
     @property
-    def failures(self) -> tuple[Finding, ...]:
+    def failures(self) -> tuple[CheckResult, ...]:
         """The findings that failed."""
-        return tuple(one for one in self.findings if one.status == "failed")
+        return tuple(result for result in self.findings if result.status == "failed")
 
     def _repr_html_(self) -> str:
         """Return them as Jupyter shows them: a line each, a failure in full."""
         rows = [
-            (one.check, one.status, one.sentence if one.status == "failed" else one.seen)
-            for one in self.findings
+            (
+                result.check,
+                result.status,
+                result.sentence if result.status == "failed" else result.observed,
+            )
+            for result in self.findings
         ]
         on = f", on {self.problem}" if self.problem else ""
         failed = f"{len(self.failures)} of {len(self.findings)} failed"
@@ -171,26 +181,29 @@ class Findings:
             "name": self.name,
             "kind": self.kind,
             "problem": self.problem or None,
-            "passed": self.passed,
-            "findings": [one.as_json() for one in self.findings],
+            "passed": self.is_passed,
+            "findings": [result.as_json() for result in self.findings],
             "seconds": self.seconds,
         }
 
     def __str__(self) -> str:
-        width = max((len(one.check) for one in self.findings), default=0)
-        lines = [f"{one.status:7}  {one.check:{width}}  {one.seen}" for one in self.findings]
-        text = [*lines, *(one.sentence for one in self.failures)]
-        return "\n".join(map(visible, text))
+        width = max((len(result.check) for result in self.findings), default=0)
+        lines = [
+            f"{result.status:7}  {result.check:{width}}  {result.observed}"
+            for result in self.findings
+        ]
+        text = [*lines, *(result.sentence for result in self.failures)]
+        return "\n".join(map(escape_text, text))
 
 
-class Examination:
+class CheckRunner:
     """Looks at one thing after the other; whatever is raised becomes a finding."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[CheckResult] = []
 
-    def look(
-        self, check: str, at: Callable[..., str], *given: Any, where: Sequence[str] = ()
+    def run_check(
+        self, check: str, point: Callable[..., str], *args: Any, locations: Sequence[str] = ()
     ) -> bool:
         """Look at something; return whether it did not fail.
 
@@ -198,118 +211,131 @@ class Examination:
         ----------
         check
             What is looked at.
-        at
-            Returns what was seen, or raises `Wrong` or `Skipped`; what else it raises is a failure
-            of the code that it called.
-        given
-            What `at` is called with.
-        where
+        point
+            Returns what was seen, or raises `CheckFailed` or `CheckSkipped`; what else it raises is
+            a failure of the code that it called.
+        args
+            What `point` is called with.
+        locations
             The methods at fault, if it raises anything else.
         """
         try:
-            found = Finding(check, "passed", at(*given))
-        except Wrong as wrong:
-            found = Finding(
-                check, "failed", wrong.seen, wrong.expected, wrong.at, wrong.where or tuple(where)
+            result = CheckResult(check, "passed", point(*args))
+        except CheckFailed as wrong:
+            result = CheckResult(
+                check,
+                "failed",
+                wrong.observed,
+                wrong.expected,
+                wrong.arguments,
+                wrong.location or tuple(locations),
             )
-        except Skipped as skipped:
-            found = Finding(check, "skipped", str(skipped))
+        except CheckSkipped as skipped:
+            result = CheckResult(check, "skipped", str(skipped))
         except (Exception, SystemExit, GeneratorExit, BudgetExhausted) as error:
-            seen = in_words(error).rstrip(".")
-            seen = seen if isinstance(error, PfbenchError) else f"it raised {seen}"
-            at_fault = _raised_at(error) or tuple(where)
-            found = Finding(check, "failed", seen, "an answer", {}, at_fault)
-        self.findings.append(found)
-        return found.status != "failed"
+            rstrip = format_error(error).rstrip(".")
+            rstrip = rstrip if isinstance(error, PfbenchError) else f"it raised {rstrip}"
+            at_fault = _user_locations(error) or tuple(locations)
+            result = CheckResult(check, "failed", rstrip, "an answer", {}, at_fault)
+        self.findings.append(result)
+        return result.status != "failed"
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether anything failed so far."""
-        return any(one.status == "failed" for one in self.findings)
+        return any(result.status == "failed" for result in self.findings)
 
     @contextmanager
-    def part(self, of: str) -> Iterator["Examination"]:
-        """Look at a part; its findings are taken over, under names that begin with `of`."""
-        inside = Examination()
+    def label_part(self, subject: str) -> Iterator["CheckRunner"]:
+        """Look at a part; its findings are taken over, under names that begin with `subject`."""
+        inside = CheckRunner()
         yield inside
-        self.findings += [replace(one, check=of + one.check) for one in inside.findings]
+        self.findings += [
+            replace(result, check=subject + result.check) for result in inside.findings
+        ]
 
 
-class Patience:
+class TimeLimit:
     """So many rounds at most, and none is begun after so many seconds; the first always is."""
 
     def __init__(self, seconds: float) -> None:
-        self._until = thread_time() + seconds
+        self._deadline = thread_time() + seconds
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether the time is over."""
-        return thread_time() > self._until
+        return thread_time() > self._deadline
 
-    def rounds(self, most: int) -> Any:
+    def rounds(self, limit: int) -> Any:
         """Yield 0, 1, ..., at most so many."""
-        for k in range(most):
-            if k and self.over:
+        for k in range(limit):
+            if k and self.is_over:
                 return
             yield k
 
 
-def place(of: Any, *names: str) -> str:
+def describe_point(source: Any, *names: str) -> str:
     """Return FILE:LINE and the name of the first method that is defined in Python; or ''."""
     for name in names:
         with suppress(Exception):  # a property raises anything, wrappers may go in a circle
-            found = inspect.getattr_static(of, name, None) or getattr(of, name, None)
-            inside = (getattr(found, part, None) for part in ("fget", "func", "__func__"))
-            found = next(filter(None, inside), found)
-            code = getattr(inspect.unwrap(found) if callable(found) else found, "__code__", None)
+            getattr_static = inspect.getattr_static(source, name, None) or getattr(
+                source, name, None
+            )
+            inside = (getattr(getattr_static, part, None) for part in ("fget", "func", "__func__"))
+            getattr_static = next(filter(None, inside), getattr_static)
+            code = getattr(
+                inspect.unwrap(getattr_static) if callable(getattr_static) else getattr_static,
+                "__code__",
+                None,
+            )
             if code is not None and os.path.exists(code.co_filename):
-                owner = type(of).__name__ if not inspect.isclass(of) else of.__name__
-                return at_line(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
+                owner = type(source).__name__ if not inspect.isclass(source) else source.__name__
+                return format_location(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
     return ""
 
 
-def places(of: Any, *names: str) -> tuple[str, ...]:
+def describe_points(source: Any, *names: str) -> tuple[str, ...]:
     """Return the places of several methods."""
-    return tuple(found for name in names if (found := place(of, name)))
+    return tuple(point for name in names if (point := describe_point(source, name)))
 
 
-def in_brief(value: Any) -> str:
+def format_brief(value: Any) -> str:
     """Return a point, an array or a number in a few words."""
     if isinstance(value, bool | str | int):
         return str(value)
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     if isinstance(value, RankOne):
-        return f"{value.scale:.6g} {in_brief(value.u)} {in_brief(value.v)}'"
-    if isinstance(value, Factored):
-        return f"the matrix with the observed entries {in_brief(value.values())}"
+        return f"{value.scale:.6g} {format_brief(value.u)} {format_brief(value.v)}'"
+    if isinstance(value, FactoredMatrix):
+        return f"the matrix with the observed entries {format_brief(value.values())}"
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiuc":
-        entries = [f"{one:.6g}" for one in value.ravel()[:_SHOWN]]
-        more = ["..."] if value.size > _SHOWN else []
-        shape = f" of shape {value.shape}" if more or value.ndim > 1 else ""
-        return f"({', '.join(entries + more)}){shape}"
+        entries = [f"{item:.6g}" for item in value.ravel()[:_SHOWN]]
+        extra = ["..."] if value.size > _SHOWN else []
+        shape = f" of shape {value.shape}" if extra or value.ndim > 1 else ""
+        return f"({', '.join(entries + extra)}){shape}"
     return f"a {type(value).__name__}"
 
 
-def _raised_at(error: BaseException) -> tuple[str, ...]:
+def _user_locations(error: BaseException) -> tuple[str, ...]:
     """Return where an error was raised, in somebody's own code; nothing if it was in none."""
     libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
-    causes = [one for one in (error.__cause__, error) if one is not None]
+    causes = [item for item in (error.__cause__, error) if item is not None]
     frames = [
-        one for cause in causes for one in reversed(traceback.extract_tb(cause.__traceback__))
+        item for cause in causes for item in reversed(traceback.extract_tb(cause.__traceback__))
     ]
-    for one in frames:
-        if not one.filename.startswith(libraries) and os.path.exists(one.filename):
-            return (at_line(one.filename, one.lineno or 0, one.name),)
+    for frame in frames:
+        if not frame.filename.startswith(libraries) and os.path.exists(frame.filename):
+            return (format_location(frame.filename, frame.lineno or 0, frame.name),)
     return ()
 
 
-def at_line(file: str, line: int, name: str) -> str:
+def format_location(file: str, line: int, name: str) -> str:
     """Return FILE:LINE with a name."""
-    return f"{_short(file)}:{line} ({name})"
+    return f"{_relative_path(file)}:{line} ({name})"
 
 
-def _short(file: str) -> str:
+def _relative_path(file: str) -> str:
     """Return a file's path, from the current folder if it is in it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))

@@ -13,7 +13,15 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import scalar
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.points import DenseForm, Factored, combine, distance, form_of, inner, keep
+from pfbench.points import (
+    DensePointFormat,
+    FactoredMatrix,
+    combine,
+    distance,
+    infer_format,
+    inner,
+    keep,
+)
 from pfbench.points.atoms import frobenius_norm
 
 _COLUMNS = 8
@@ -47,18 +55,18 @@ def dense(v: Any) -> Floats:
     return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
 
-def moved(x: Point, v: Any, w: float) -> Point:
+def move_point(x: Point, v: Any, w: float) -> Point:
     """Return (1 - w) x + w v as a point of its own."""
     return keep(combine(keep(x), v, w))
 
 
 def size(x: Point) -> float:
     """Return the Euclidean norm of a point."""
-    return frobenius_norm(x.factors()) if isinstance(x, Factored) else norm(x)
+    return frobenius_norm(x.factors()) if isinstance(x, FactoredMatrix) else norm(x)
 
 
 @dataclass(frozen=True)
-class Line:
+class LineSegment:
     """The points x + t (y - x).
 
     Attributes
@@ -70,7 +78,7 @@ class Line:
     x: Point
     y: Point
 
-    def at(self, t: float) -> Point:
+    def compute_point(self, t: float) -> Point:
         """Return the point at t, any real number."""
         return combine(self.x, self.y, t)
 
@@ -86,7 +94,7 @@ class Line:
         return distance(self.x, self.y)
 
 
-class OnSpace:
+class ProblemChecks:
     """Somebody's own problem, looked at.
 
     Parameters
@@ -97,12 +105,12 @@ class OnSpace:
         Seconds for each of the checks.
     """
 
-    def __init__(self, problem: Problem, space: "Space", patience: float) -> None:
+    def __init__(self, problem: Problem, space: "PointSampler", patience: float) -> None:
         self.problem: Any = problem
         self.space, self.patience = space, patience
 
 
-class Space:
+class PointSampler:
     """The points of a problem: random members of its set, and lines through them.
 
     Parameters
@@ -116,18 +124,18 @@ class Space:
     ----------
     dense
         Whether points are arrays.
-    bounded
+    is_bounded
         Whether there is a feasible set.
     """
 
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem: Any = problem
         self.rng = np.random.default_rng(np.random.SeedSequence((seed, 17)))
-        form = form_of(problem.start(), problem.name)
-        self.dense = isinstance(form, DenseForm)
-        self.bounded = math.isfinite(problem.set.diameter)
+        form = infer_format(problem.start(), problem.name)
+        self.dense = isinstance(form, DensePointFormat)
+        self.is_bounded = math.isfinite(problem.set.diameter)
         self._gradients = np.shape(problem.gradient(problem.start()))
-        self.scale = problem.set.diameter if self.bounded else 1.0
+        self.scale = problem.set.diameter if self.is_bounded else 1.0
         self._tangent: Floats | None = None
         self._centre: Point = None
 
@@ -146,14 +154,14 @@ class Space:
     def member(self) -> Point:
         """Return a random member: a mixture of the start and vertices; normal without a set."""
         x = self.problem.start()
-        if not self.bounded:
+        if not self.is_bounded:
             return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
         if self.dense and self.rng.integers(2):
             x = combine(x, self.centre(), self.rng.uniform(0.3, 0.9))
         for _ in range(self.rng.integers(1, 8)):
-            x = moved(x, self.vertex(), self.rng.uniform(0.05, 0.9))
+            x = move_point(x, self.vertex(), self.rng.uniform(0.05, 0.9))
         if self.rng.integers(3) == 0:
-            x = moved(x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0))
+            x = move_point(x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0))
         return x
 
     def centre(self) -> Floats:
@@ -174,70 +182,72 @@ class Space:
             return u
         return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
 
-    def near(self, x: Point) -> Point:
+    def sample_near(self, x: Point) -> Point:
         """Return another member, at a distance of any order of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
-        if self.bounded:
-            return moved(x, self.member(), w)
+        if self.is_bounded:
+            return move_point(x, self.member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
-    def line(self, x: Point) -> Line:
+    def line(self, x: Point) -> LineSegment:
         """Return a short line through x in a random direction; for arrays any direction at all."""
         if not self.dense:
-            return Line(x, moved(x, self.member(), 0.1))
+            return LineSegment(x, move_point(x, self.member(), 0.1))
         u = self.rng.standard_normal(x.shape)
-        return Line(x, x + (0.05 * self._reach(x) / norm(u)) * u)
+        return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
-    def inner_line(self, x: Point) -> Line:
+    def inner_line(self, x: Point) -> LineSegment:
         """Return a line through x that does not leave the set."""
-        return Line(x, combine(x, self.member(), 0.1))
+        return LineSegment(x, combine(x, self.member(), 0.1))
 
-    def toward(self, x: Point, u: Floats) -> Point:
+    def sample_toward(self, x: Point, u: Floats) -> Point:
         """Return a member near x, in the direction u as far as the set allows it."""
         if self.dense:
-            u = self.tangential(u) if self.bounded else u
+            u = self.tangential(u) if self.is_bounded else u
             for step in (0.1, 1e-2, 1e-3, 1e-4):
                 y = x + (step * self._reach(x) / max(norm(u), 1e-300)) * u
-                if not self.bounded or self.problem.set.contains(y, 1e-12):
+                if not self.is_bounded or self.problem.set.contains(y, 1e-12):
                     return y
-        return moved(x, self.vertex(-u), 0.01)
+        return move_point(x, self.vertex(-u), 0.01)
 
     def _reach(self, x: Point) -> float:
-        return self.scale if self.bounded else max(1.0, norm(x))
+        return self.scale if self.is_bounded else max(1.0, norm(x))
 
 
-def derivative(along: Callable[[float], Any]) -> tuple[Floats, float]:
+def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
     """Return the derivative at 0 of a function of t, and how far it may be off.
 
     Central differences, extrapolated to the step 0 (Ridders 1982), from three first steps: what two
     of them agree on is the derivative, and how far they do not is its error. So a function that
     turns within the first step, or that rounds, has a large error, and not a wrong derivative.
     """
-    found = [_extrapolated(along, first) for first in _STEPS]
-    agreed = [(b[0], max(a[1], b[1], norm(a[0] - b[0]))) for a, b in itertools.pairwise(found)]
-    return min(agreed, key=lambda one: one[1] / max(norm(one[0]), 1e-300))
+    extrapolates = [_extrapolate(path, first) for first in _STEPS]
+    agreed = [
+        (b[0], max(a[1], b[1], norm(a[0] - b[0]))) for a, b in itertools.pairwise(extrapolates)
+    ]
+    return min(agreed, key=lambda item: item[1] / max(norm(item[0]), 1e-300))
 
 
-def _extrapolated(along: Callable[[float], Any], step: float) -> tuple[Floats, float]:
+def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
     """Return the extrapolation from a first step, and the least difference of two of them."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
-        above, below = np.asarray(along(step)), np.asarray(along(-step))
+        above, below = np.asarray(path(step)), np.asarray(path(-step))
         row = [(above - below) / (2.0 * step)]
         for k, before in enumerate(last):
             factor = 4.0 ** (k + 1)
             row.append((factor * row[-1] - before) / (factor - 1.0))
-            off = max(norm(row[-1] - row[-2]), norm(row[-1] - before))
-            if off < error:
-                best, error = row[-1], off
+            deviation = max(norm(row[-1] - row[-2]), norm(row[-1] - before))
+            if deviation < error:
+                best, error = row[-1], deviation
         if last and norm(row[-1] - last[-1]) > 1e3 * error:
             break
         last, step = row, step / 2.0
     return best, error
 
 
-def complex_step(value: Callable[[Any], Any], line: Line) -> float | None:
+def complex_step(value: Callable[[Any], Any], line: LineSegment) -> float | None:
     """Return the derivative of a function of arrays along a line by a complex step.
 
     None where it takes no complex arrays.
@@ -247,15 +257,15 @@ def complex_step(value: Callable[[Any], Any], line: Line) -> float | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = value(line.x + _COMPLEX * 1j * (line.y - line.x))
+            result = value(line.x + _COMPLEX * 1j * (line.y - line.x))
     except Exception:
         return None
-    if not isinstance(found, complex | np.complexfloating):
+    if not isinstance(result, complex | np.complexfloating):
         return None
-    slope = float(found.imag) / _COMPLEX
+    slope = float(result.imag) / _COMPLEX
     return slope if math.isfinite(slope) else None
 
 
-def along(of: Callable[[Point], Any], line: Line) -> Callable[[float], Any]:
+def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
     """Return a function of points as one of t, along a line."""
-    return lambda t: of(line.at(t))
+    return lambda t: function(line.compute_point(t))

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.checking.findings import Patience
+from pfbench.checking.findings import TimeLimit
 from pfbench.checking.lines import dense
 
 SECONDS = 0.6
 """Patience for each check."""
 
-MOST = 400
+MAX_MEMBERS = 400
 """Members that are kept."""
 
 
-class Members:
+class SetSampler:
     """A set with its known members: answers of `lo`, random vertices, the start, and mixtures."""
 
     def __init__(self, body: Any) -> None:
@@ -28,8 +28,8 @@ class Members:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Shape of a point."""
-        stated = getattr(self.body, "shape", None)
-        return tuple(np.shape(self.body.start()) if stated is None else stated)
+        value = getattr(self.body, "shape", None)
+        return tuple(np.shape(self.body.start()) if value is None else value)
 
     @cached_property
     def scale(self) -> float:
@@ -41,58 +41,67 @@ class Members:
     def directions(self) -> list[Floats]:
         """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
         size = math.prod(self.shape)
-        found = list(self.rng.standard_normal((60, size)))
+        standard_normal = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
-        found += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
-        found += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
-        found += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
+        standard_normal += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
+        standard_normal += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
+        standard_normal += [
+            np.ones(size),
+            -np.ones(size),
+            np.zeros(size),
+            np.arange(size) - size / 2.0,
+        ]
         a, b = self.rng.standard_normal((2, size))
         # As in a run: each is near the last one.
-        found += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
-        return [g.reshape(self.shape) for g in found]
+        standard_normal += [
+            math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)
+        ]
+        return [g.reshape(self.shape) for g in standard_normal]
 
     @cached_property
     def answers(self) -> list[tuple[Floats, Floats]]:
         """Gradients with what `lo` returns for them."""
-        patience = Patience(SECONDS)
+        patience = TimeLimit(SECONDS)
         return [
             (self.directions[k], dense(self.body.lo(self.directions[k].copy())))
             for k in patience.rounds(len(self.directions))
         ]
 
     @cached_property
-    def known(self) -> Floats:
+    def member_rows(self) -> Floats:
         """Members, one a row: answers, random vertices, the start."""
         rng = np.random.default_rng(5)
-        rows = [v for _, v in self.answers if self.has(v)]
+        rows = [v for _, v in self.answers if self.has_method(v)]
         if hasattr(self.body, "random_vertex"):
-            drawn = [self.drawn_vertex(rng) for _ in Patience(SECONDS).rounds(MOST)]
-            rows += [v for v in drawn if self.has(v)]
-        if self.has(start := self.body.start()):
+            vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(MAX_MEMBERS)]
+            rows += [v for v in vertices if self.has_method(v)]
+        if self.has_method(start := self.body.start()):
             rows.append(start)
         self.looked = len(rows)
         return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
 
-    def drawn_vertex(self, rng: np.random.Generator) -> Floats:
+    def draw_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random vertex as an array."""
         return dense(self.body.random_vertex(rng))
 
-    def has(self, x: Floats, tolerance: float = 1e-9) -> bool:
+    def has_method(self, x: Floats, tolerance: float = 1e-9) -> bool:
         """Return what membership says of a point."""
         return bool(self.body.contains(x, tolerance))
 
     def member(self) -> Floats:
         """Return a random mixture of some known members."""
-        few = self.known[self.rng.integers(len(self.known), size=int(self.rng.integers(2, 6)))]
+        few = self.member_rows[
+            self.rng.integers(len(self.member_rows), size=int(self.rng.integers(2, 6)))
+        ]
         weights = self.rng.dirichlet(np.ones(len(few)))
         return np.asarray(weights @ few).reshape(self.shape)
 
-    def apart(self) -> Floats:
+    def member_difference(self) -> Floats:
         """Return the difference of two known members."""
-        i, j = self.rng.integers(len(self.known), size=2)
-        return np.asarray(self.known[i] - self.known[j]).reshape(self.shape)
+        i, j = self.rng.integers(len(self.member_rows), size=2)
+        return np.asarray(self.member_rows[i] - self.member_rows[j]).reshape(self.shape)
 
     @cached_property
     def centre(self) -> Floats:
         """The mean of all known members."""
-        return np.asarray(self.known.mean(axis=0)).reshape(self.shape)
+        return np.asarray(self.member_rows.mean(axis=0)).reshape(self.shape)

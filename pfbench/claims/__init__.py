@@ -7,29 +7,29 @@
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import homes_of, on_first_use
+from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim as Claim
     from pfbench.verification.claim import Erratum as Erratum
     from pfbench.verification.claim import Mutant as Mutant
     from pfbench.verification.claim import Paper as Paper
-    from pfbench.verification.contrast import Contrast as Contrast
+    from pfbench.verification.contrast import ExaminationEvidence as ExaminationEvidence
     from pfbench.verification.dossier import Dossier as Dossier
     from pfbench.verification.dossier import Quote as Quote
     from pfbench.verification.evidence import Evidence as Evidence
-    from pfbench.verification.instances import instance as instance
-    from pfbench.verification.stating.bound import bound as bound
-    from pfbench.verification.stating.counts import counts as counts
-    from pfbench.verification.stating.error_law import error_law as error_law
-    from pfbench.verification.stating.identity import identity as identity
-    from pfbench.verification.stating.rate import rate as rate
-    from pfbench.verification.stating.separation import separation as separation
+    from pfbench.verification.instances import make_instance as make_instance
+    from pfbench.verification.statements.bound import bound as bound
+    from pfbench.verification.statements.error_law import error_law as error_law
+    from pfbench.verification.statements.exact_counts import counts as counts
+    from pfbench.verification.statements.identity import identity as identity
+    from pfbench.verification.statements.rate import rate as rate
+    from pfbench.verification.statements.separation import separation as separation
     from pfbench.verification.trial import Trial as Trial
 
-_HOMES = homes_of(__name__)
+_HOMES = public_modules(__name__)
 __all__ = list(_HOMES)
-__getattr__ = on_first_use(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ What changes a number that a theorem prints (a count, a parameter of its schedul
 stop of condg that is stricter than printed changes none: the source asks for a gap of at most eta.
 """
 
-from pfbench.verification.faults.fault import Admissible
+from pfbench.verification.faults.fault import AdmissibleFault
 
 _BATCH = (
     "the batch enters each theorem by its mean and mean square only, and without replacement the "
@@ -75,32 +75,36 @@ _SHORTER = (
 
 ADMISSIBLE = (
     *(
-        Admissible(operator="without-replacement", function=place, because=_BATCH)
-        for place in _DRAWS
+        AdmissibleFault(operator="without-replacement", function=draw, reason=_BATCH)
+        for draw in _DRAWS
     ),
     *(
-        Admissible(methods=of, operator=kind, function=place, after=after, because=_STOP)
-        for of, place, kind, after in _STRICTER
+        AdmissibleFault(
+            methods=source, operator=kind, function=location, replacement=after, reason=_STOP
+        )
+        for source, location, kind, after in _STRICTER
     ),
     *(
-        Admissible(methods=_LI, operator=kind, function="condg", after=after, because=_STEP)
+        AdmissibleFault(
+            methods=_LI, operator=kind, function="condg", replacement=after, reason=_STEP
+        )
         for kind, after in _SHORTER
     ),
     *(
-        Admissible(
+        AdmissibleFault(
             methods=frozenset({"ncgs-vr"}),
             operator=kind,
             function="Sliding.output_weight",
-            because=_OPTION,
+            reason=_OPTION,
         )
         for kind in ("term", "sign", "constant")
     ),
-    Admissible(
+    AdmissibleFault(
         methods=frozenset({"katyusha-ns"}),
         operator="late-compare",
         function="ProxKatyushaNS.run",
-        after="shift(x, z, before, tau) if self.option == 1 else ask.prox(x, g, self.step)",
-        because=_ONE_OPTION,
+        replacement="shift(x, z, before, tau) if self.option == 1 else ask.prox(x, g, self.step)",
+        reason=_ONE_OPTION,
     ),
 )
 """All of them."""

@@ -6,10 +6,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
-from pfbench.base.names import named, told
-from pfbench.base.selectors import is_own
+from pfbench.base.names import brief_repr, lookup
+from pfbench.base.selectors import is_user_defined
 from pfbench.base.user_code import load
 from pfbench.claims import (
     halbey2026,
@@ -25,11 +25,11 @@ from pfbench.claims import (
     shen2019,
     wang2019,
 )
-from pfbench.claims.methods.stating import present_name
+from pfbench.claims.methods.method_claims import present_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.own import check_ready, stated
-from pfbench.verification.scales import Change, change
+from pfbench.verification.criteria import CriterionChange, make_criterion_change
 from pfbench.verification.subject import Subject
+from pfbench.verification.user_claims import check_ready, load_claims
 
 if TYPE_CHECKING:  # what runs a verification is imported by it: claims are listed without it
     from pfbench.runs.engines.engine import Engine
@@ -72,16 +72,16 @@ def claim(name: str) -> Claim:
     InputError
         If the name is unknown (the nearest is suggested), or names several.
     """
-    if is_own(name):
-        found = stated(name).claims
-        if len(found) > 1:
-            names = ", ".join(one.name for one in found)
+    if is_user_defined(name):
+        claims = load_claims(name).claims
+        if len(claims) > 1:
+            names = ", ".join(claim.name for claim in claims)
             raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
-        return found[0]
-    return named("claim", present_name(name) if isinstance(name, str) else name, CLAIMS)
+        return claims[0]
+    return lookup("claim", present_name(name) if isinstance(name, str) else name, CLAIMS)
 
 
-def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
+def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: the named ones, else those of a quick or full verification.
 
     The name of a method stands for all claims about it, a pattern like ``*-table1-*`` for all that
@@ -92,36 +92,36 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     InputError
         If a name is unknown (the nearest is suggested), a pattern fits none, or the effort.
     """
-    from pfbench.verification.session import of_effort
+    from pfbench.verification.session import select_by_effort
 
-    every = of_effort(CLAIMS.values(), effort)
+    claims = select_by_effort(CLAIMS.values(), effort)
     chosen: dict[str, Claim] = {}
-    for one in (one for name in names for one in _named(name)):
-        if chosen.setdefault(one.name, one).home != one.home:
-            raise InputError(f"two claims are called {one.name}: rename one of them.")
+    for item in (claim for name in names for claim in _resolve_name(name)):
+        if chosen.setdefault(item.name, item).user_source != item.user_source:
+            raise InputError(f"two claims are called {item.name}: rename one of them.")
     check_ready(chosen.values(), effort)
-    return list(chosen.values()) or every
+    return list(chosen.values()) or claims
 
 
-def soonest_known(effort: str) -> Callable[[Claim], tuple[bool, float]]:
+def order_by_information(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return by what claims are ordered where something is to be known soon, the least first.
 
     Those that hold a method to its own source come first, as most faults show there, then what is
     quick.
     """
 
-    def rank(one: Claim) -> tuple[bool, float]:
-        return one.paper != methods.PAPER.key, one.seconds(effort)
+    def rank(claim: Claim) -> tuple[bool, float]:
+        return claim.paper != methods.PAPER.key, claim.seconds(effort)
 
     return rank
 
 
-def _named(name: str) -> list[Claim]:
+def _resolve_name(name: str) -> list[Claim]:
     """Return the claims that a name stands for."""
-    if is_own(name):
-        return list(stated(name).claims)
+    if is_user_defined(name):
+        return list(load_claims(name).claims)
     if "*" in name:
-        fitting = [one for one in CLAIMS.values() if fnmatchcase(one.name, name)]
+        fitting = [claim for claim in CLAIMS.values() if fnmatchcase(claim.name, name)]
         if not fitting:
             raise InputError(f"no claim fits {name!r}: `pfbench list claims` shows all names.")
         return fitting
@@ -130,10 +130,10 @@ def _named(name: str) -> list[Claim]:
 
 def claims_about(method: str) -> list[Claim]:
     """Return the claims about a method of the catalogue, in the order of the papers."""
-    return [one for one in CLAIMS.values() if method and one.algorithm == method]
+    return [claim for claim in CLAIMS.values() if method and claim.algorithm == method]
 
 
-def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
+def select_mutants(names: Iterable[str] = ()) -> list[Mutant]:
     """Return the mutants that one of these claims must catch; all if none is named.
 
     The name of a method stands for all claims about it.
@@ -144,24 +144,28 @@ def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
         If a name is unknown (the nearest is suggested).
     """
     named = list(names)
-    wanted = {one.name for name in named if not is_own(name) for one in _named(name)}
-    ours = [m for m in MUTANTS.values() if not named or wanted & {c.name for c in m.expected}]
-    return ours + [mutant for paper in own_papers(named) for mutant in paper.mutants]
+    expected = {
+        claim.name for name in named if not is_user_defined(name) for claim in _resolve_name(name)
+    }
+    mutants = [
+        m for m in MUTANTS.values() if not named or expected & {c.name for c in m.expected_claims}
+    ]
+    return mutants + [mutant for paper in load_user_papers(named) for mutant in paper.mutants]
 
 
-def own_papers(names: Iterable[str]) -> list[Paper]:
+def load_user_papers(names: Iterable[str]) -> list[Paper]:
     """Return what somebody states in the files and modules among some names."""
-    return [stated(name) for name in dict.fromkeys(names) if is_own(name)]
+    return [load_claims(name) for name in dict.fromkeys(names) if is_user_defined(name)]
 
 
-def paper_of(claim: Claim) -> Paper:
+def find_paper(claim: Claim) -> Paper:
     """Return the paper, or the file of somebody's own, that states a claim."""
-    return stated(claim.home.place) if claim.home else PAPERS[claim.paper]
+    return load_claims(claim.user_source.reference) if claim.user_source else PAPERS[claim.paper]
 
 
-def titles_of(papers: Iterable[Paper]) -> dict[str, str]:
+def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
     """Return the titles of papers, by the keys that their claims' names begin with."""
-    return {one.paper: paper.title for paper in papers for one in paper.claims}
+    return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
@@ -179,9 +183,9 @@ def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, lis
         raise InputError(
             f"{reference} is no algorithm: it needs a method run(ask, x, rng) that yields states."
         )
-    stated = names or getattr(algorithm, "claims", ())
-    stated = (stated,) if isinstance(stated, str) else stated
-    return algorithm, [one for name in dict.fromkeys(stated) for one in _named(name)]
+    statement = names or getattr(algorithm, "claims", ())
+    statement = (statement,) if isinstance(statement, str) else statement
+    return algorithm, [claim for name in dict.fromkeys(statement) for claim in _resolve_name(name)]
 
 
 def verify(
@@ -236,41 +240,41 @@ def verify(
         If the store cannot be written or read; what is stored already stays.
     """
     from pfbench.runs.engines.engine import LocalProcesses
-    from pfbench.verification.session import Session, at_seed_of, check_engine
+    from pfbench.verification.session import Session, check_engine, choose_case_seed
 
-    integer("jobs", jobs, least=1)
+    check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = selected(() if names is None else _listed(names), effort)
+    chosen = select_claims(() if names is None else _as_name_list(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
         engine=LocalProcesses(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
-        at_seed=at_seed_of(at_seed, chosen, algorithm),
-        store=_opened(store),
+        case_seed=choose_case_seed(at_seed, chosen, algorithm),
+        store=_open_store(store),
         progress=progress,
     )
     return session.verify(chosen, subject)
 
 
-def _listed(names: Any) -> list[str]:
+def _as_name_list(names: Any) -> list[str]:
     """Return the names of claims as a list; a text is none, though it has letters."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(
-            f'names={told(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
+            f'names={brief_repr(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
         )
-    found = list(names)
-    if not found:
+    name_list = list(names)
+    if not name_list:
         raise InputError("names=[] names no claim: leave it out for all claims.")
-    for name in found:
+    for name in name_list:
         if not isinstance(name, str):
-            raise InputError(f"names: {told(name)} is no text: give the names of claims.")
-    return found
+            raise InputError(f"names: {brief_repr(name)} is no text: give the names of claims.")
+    return name_list
 
 
-def _opened(store: Any) -> "Store | None":
+def _open_store(store: Any) -> "Store | None":
     from pfbench.runs.storage.store import Store
 
     if store is None or isinstance(store, Store):
@@ -283,17 +287,20 @@ def _opened(store: Any) -> "Store | None":
 # --- one scale ------------------------------------------------------------------------------------
 
 PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
-    ("qu2018 table 1", qu2018.theorem1.RATE, lacoste2016.rate.RATE),
+    ("qu2018 table 1", qu2018.theorem1.RATE, lacoste2016.gap_rate.RATE),
     ("qu2018 table 2", qu2018.theorem2.RATE, shen2019.table1.TABLE["sg"]),
     ("qu2018 table 3", qu2018.theorem3.RATE, shen2019.table1.TABLE["svrg"]),
 )
 """Published comparisons of complexities under different criteria."""
 
 
-def changes() -> list[Change]:
+def criterion_changes() -> list[CriterionChange]:
     """Return the published comparisons whose winner depends on the criterion."""
-    found = []
-    for comparison, one, other in PUBLISHED:
-        if one.orders and other.orders:
-            found += [change(comparison, one.orders, other.orders, c) for c in one.orders.orders]
-    return [one for one in found if one is not None]
+    changes = []
+    for comparison, claim, other in PUBLISHED:
+        if claim.complexity and other.complexity:
+            changes += [
+                make_criterion_change(comparison, claim.complexity, other.complexity, c)
+                for c in claim.complexity.orders
+            ]
+    return [change for change in changes if change is not None]

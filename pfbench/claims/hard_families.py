@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.finite_sum_chain import FiniteSumChain
-from pfbench.problems.smoothness import chain_bounds
-from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_smoothness, scaled_chain
-from pfbench.verification.instances import Instance, instance
+from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_scaling, chain_smoothness
+from pfbench.verification.instances import Instance, make_instance
 
 FAMILIES = ("finite-sum-chain", "zero-chain")
 """Their names in the catalogue; which of them fits depends on the set."""
@@ -29,7 +29,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
     """
     epsilon = min(epsilon, largest)
     delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2
-    horizon, mu = scaled_chain(epsilon, 1.0, delta)
+    horizon, mu = chain_scaling(epsilon, 1.0, delta)
     return ZeroChain(horizon=horizon, columns=horizon, smoothness=1.0, mu=mu)
 
 
@@ -40,8 +40,8 @@ def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
     return [
         (
             name,
-            f"{one.__module__}:{one.__qualname__}[largest={largest:g}]",
-            instance(one, largest=largest),
+            f"{item.__module__}:{item.__qualname__}[largest={largest:g}]",
+            make_instance(item, largest=largest),
         )
-        for name, one in builds
+        for name, item in builds
     ]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
 
 
-class Holds(Protocol):
+class HoldsFixture(Protocol):
     """What the fixture `holds` gives."""
 
     def __call__(
@@ -53,7 +53,7 @@ class Holds(Protocol):
 class OraclesOf(Protocol):
     """Type of the fixture `oracles`."""
 
-    def __call__(self, problem: Any, *, seed: int = 0, within: float = 0.0) -> "CountedOracles":
+    def __call__(self, problem: Any, *, seed: int = 0, inner: float = 0.0) -> "CountedOracles":
         """Return the counting oracles of a problem, as `ask` of a method.
 
         They have `gradient`, `lo`, `batch` and so on, and `start`, `rng`, `n`, `D`. The calls are
@@ -65,7 +65,7 @@ class OraclesOf(Protocol):
             A name, as in "quadratic[rows=40,columns=8]", or an object.
         seed
             Seed of the random streams.
-        within
+        inner
             Relative range in which the counts may differ.
         """
 
@@ -88,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def holds() -> Holds:
+def holds() -> HoldsFixture:
     """Put a claim to the test; the test fails unless it holds, and says why."""
 
     def look(
@@ -98,10 +98,10 @@ def holds() -> Holds:
         from pfbench.verification.session import judge
         from pfbench.verification.subject import Subject
 
-        found = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
-        if not found.verdict.is_kept:
-            pytest.fail(f"{found}: {found.reason}", pytrace=False)
-        return found
+        verdict = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
+        if not verdict.verdict.is_kept:
+            pytest.fail(f"{verdict}: {verdict.reason}", pytrace=False)
+        return verdict
 
     return look
 
@@ -111,10 +111,10 @@ def oracles(request: pytest.FixtureRequest) -> OraclesOf:
     """Count the oracle calls of a solver, and compare them with the counts file."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
-    def count(problem: Any, *, seed: int = 0, within: float = 0.0) -> "CountedOracles":
+    def count(problem: Any, *, seed: int = 0, inner: float = 0.0) -> "CountedOracles":
         from pfbench.testing.snapshots import Snapshot
 
-        snapshot = Snapshot(problem, seed, within)
+        snapshot = Snapshot(problem, seed, inner)
         times = sum(name.startswith(snapshot.name) for name in snapshots)
         snapshots[f"{snapshot.name} use={times + 1}" if times else snapshot.name] = snapshot
         return snapshot.oracles

@@ -12,16 +12,16 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
+from pfbench.cli.formatting import number, plural
 from pfbench.cli.options import option
-from pfbench.cli.printing import announce, complain, exit_if, note, print_json, write
-from pfbench.cli.progress import Steps
-from pfbench.cli.tables import Cell, Line, columns, fields, heading, show
-from pfbench.cli.words import number, plural
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal import announce_imports, complain, exit_if, note, print_json, write
+from pfbench.cli.terminal_tables import Cell, Line, columns, fields, heading, show
 
 if TYPE_CHECKING:
-    from pfbench.resisting import Certificate, Reached
-    from pfbench.resisting.rescaled import Fit
-    from pfbench.resisting.session import Found
+    from pfbench.resisting import Certificate, FamilyRun
+    from pfbench.resisting.certificate_session import ContestResult
+    from pfbench.resisting.rescaled_family import PowerLawFit
 
 ALL = "all"
 """In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
@@ -32,9 +32,9 @@ _ALGORITHM = (
 )
 
 _NOT_WITH = {
-    "horizon": ("most", "table"),
+    "horizon": ("max_calls", "table"),
     "family": ("output", "dimension", "iterations", "fixed_seed"),
-    "check": ("output", "dimension", "iterations", "fixed_seed", "most", "figure", "table"),
+    "check": ("output", "dimension", "iterations", "fixed_seed", "max_calls", "figure", "table"),
 }
 """What each way of calling the verb does not take."""
 
@@ -56,7 +56,7 @@ def adversary(
     family: str | None = option(
         "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
     ),
-    most: int | None = option(
+    max_calls: int | None = option(
         "N", "With --family: LO calls at which a run is given up.", show_default="200000"
     ),
     figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
@@ -79,44 +79,49 @@ def adversary(
     Give one of --horizon, --family and --check.
     """
     _refuse_combinations(context.params)
-    options.check_place(jobs, scheduler)
+    options.check_writable_path(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
         return
-    from pfbench.base.checks import integer
-    from pfbench.resisting import every_contestant, session, write_certificate
+    from pfbench.base.checks import check_integer
+    from pfbench.resisting import all_contestants, certificate_session, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
-    from pfbench.resisting.rescaled import MOST
-    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.resisting.rescaled_family import MOST
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
 
-    for name, value, least in (
+    for name, value, min_count in (
         ("--seed", seed, 0),
         ("--fixed-seed", fixed_seed, 0),
         ("--horizon", horizon, 1),
-        ("--most", most, 1),
+        ("--max-calls", max_calls, 1),
     ):
         if value is not None:
-            integer(name, value, least=least)
+            check_integer(name, value, minimum=min_count)
     if figure is not None:
         check_figure(figure)
     if table is not None:
         check_writable(table, f"--table {table}")
-    named = [every_contestant() if text == ALL else [text] for text in algorithm or ()]
-    texts = (spelled_out("algorithm", text) for text in chain.from_iterable(named))
+    named = [all_contestants() if text == ALL else [text] for text in algorithm or ()]
+    texts = (expand_plugin_name("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
     horizons = [] if family is None else _horizons(family)
     if output is not None:
         _check_output(output, len(selectors))
-    announce(selectors)
+    announce_imports(selectors)
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
-    with closing(options.engine_of(slots, scheduler)) as engine:
+    with closing(options.make_engine(slots, scheduler)) as engine:
         if horizon is None:
-            most = MOST if most is None else most
-            with Steps("family", total, "runs", quiet=as_json) as steps:
-                runs = session.family(
-                    selectors, horizons, most=most, seed=seed, engine=engine, progress=steps.advance
+            max_calls = MOST if max_calls is None else max_calls
+            with StepProgress("family", total, "runs", quiet=as_json) as steps:
+                runs = certificate_session.run_families(
+                    selectors,
+                    horizons,
+                    limit=max_calls,
+                    seed=seed,
+                    engine=engine,
+                    progress=steps.advance,
                 )
             if figure is not None:
                 draw_calls(runs, figure)
@@ -124,8 +129,8 @@ def adversary(
                 write(_family_as_markdown(runs), table)
             _show_family(runs, as_json=as_json)
             return
-        with Steps("adversary", total, "certificates", quiet=as_json) as steps:
-            found = session.certificates(
+        with StepProgress("adversary", total, "certificates", quiet=as_json) as steps:
+            results = certificate_session.certificates(
                 selectors,
                 horizon,
                 d=dimension,
@@ -134,31 +139,31 @@ def adversary(
                 fixed_seed=fixed_seed,
                 engine=engine,
                 store=store,
-                again=output is not None or figure is not None,
+                recompute=output is not None or figure is not None,
                 progress=steps.advance,
             )
-    outcomes = [(one.label, one.outcome) for one in found if one.outcome is not None]
+    outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
     if not as_json:
-        note(f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now")
+        note(f"{plural(len(results), 'certificate')}, {len(outcomes):,} of them made now")
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
     if figure is not None and outcomes:
         draw_gaps(outcomes, figure)
-    _show_found(found, as_json=as_json)
+    _show_found(results, as_json=as_json)
 
 
-def _refuse_combinations(given: Mapping[str, object]) -> None:
-    modes = [mode for mode in _NOT_WITH if given[mode] is not None]
+def _refuse_combinations(parameters: Mapping[str, object]) -> None:
+    modes = [mode for mode in _NOT_WITH if parameters[mode] is not None]
     if len(modes) != 1:
-        found = " and ".join(f"--{mode}" for mode in modes) or "none of them"
-        raise InputError(f"give one of --horizon, --family and --check, not {found}.")
+        text = " and ".join(f"--{mode}" for mode in modes) or "none of them"
+        raise InputError(f"give one of --horizon, --family and --check, not {text}.")
     (mode,) = modes
-    if (mode == "check") == bool(given["algorithm"]):
-        what = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
-        raise InputError(f"--{mode} {what}.")
+    if (mode == "check") == bool(parameters["algorithm"]):
+        subject = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
+        raise InputError(f"--{mode} {subject}.")
     for name in _NOT_WITH[mode]:
-        if given[name] is not None:
+        if parameters[name] is not None:
             name = name.replace("_", "-")
             raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
@@ -173,24 +178,26 @@ def _check_output(output: Path, count: int) -> None:
 
 
 def _horizons(text: str) -> list[int]:
-    from pfbench.base.checks import integer
+    from pfbench.base.checks import check_integer
 
     try:
-        found = [int(part) for part in text.split(",")]
+        parts = [int(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"cannot read --family {text!r}: write T,T as in 5,10,20.") from None
-    for T in found:
-        integer("--family", T, least=1)
-    if len(set(found)) < len(found):
+    for T in parts:
+        check_integer("--family", T, minimum=1)
+    if len(set(parts)) < len(parts):
         raise InputError(f"--family {text} names a horizon twice.")
-    return found
+    return parts
 
 
 def _check(path: Path, *, as_json: bool) -> None:
     from pfbench.resisting import check_certificate
 
-    with Steps(f"checking {path.name}", None, "checks", quiet=as_json):
-        certificate = check_certificate(path, told=lambda text: announce([text])).certificate
+    with StepProgress(f"checking {path.name}", None, "checks", quiet=as_json):
+        certificate = check_certificate(
+            path, notify=lambda text: announce_imports([text])
+        ).certificate
     if as_json:
         print_json(certificate.as_json())
     else:
@@ -201,92 +208,109 @@ def _check(path: Path, *, as_json: bool) -> None:
 # --- certificates ---------------------------------------------------------------------------------
 
 
-def _show_found(found: "Sequence[Found]", *, as_json: bool) -> None:
-    made = {one.label: one.certificate for one in found if one.certificate is not None}
-    if as_json and made:
-        described = [one.as_json() for one in made.values()]
-        print_json(described[0] if len(found) == 1 else described)
-    elif len(found) == 1:
-        for one in made.values():
-            show_certificate(one)
-    elif made:
-        show_certificates(made)
-    for lost in (one for one in found if one.lost):
-        complain(f"there is no certificate of {lost.label}: {lost.lost}")
-    exit_if(not all(one.certificate and one.certificate.certified for one in found))
+def _show_found(result: "Sequence[ContestResult]", *, as_json: bool) -> None:
+    certificates = {
+        result.label: result.certificate for result in result if result.certificate is not None
+    }
+    if as_json and certificates:
+        described = [item.as_json() for item in certificates.values()]
+        print_json(described[0] if len(result) == 1 else described)
+    elif len(result) == 1:
+        for certificate in certificates.values():
+            show_certificate(certificate)
+    elif certificates:
+        show_certificates(certificates)
+    for lost in (result for result in result if result.failure_reason):
+        complain(f"there is no certificate of {lost.label}: {lost.failure_reason}")
+    exit_if(not all(result.certificate and result.certificate.certified for result in result))
 
 
-def show_certificate(found: "Certificate") -> None:
+def show_certificate(certificate: "Certificate") -> None:
     """Print one certificate."""
-    before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[found.certified_for]
-    verdict = f"yes, before {found.horizon:,} {before}" if found.certified else "no"
-    least, smoothness = found.min_gap_over_diameter, f"{found.paper_smoothness:,.0f}"
-    answers, queries = found.answer_max_relative_error, found.query_max_relative_error
-    span = found.span_max_relative_distance
+    before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[
+        certificate.certified_for
+    ]
+    verdict = f"yes, before {certificate.horizon:,} {before}" if certificate.certified else "no"
+    min_gap_over_diameter, smoothness = (
+        certificate.min_gap_over_diameter,
+        f"{certificate.paper_smoothness:,.0f}",
+    )
+    answers, queries = certificate.answer_max_relative_error, certificate.query_max_relative_error
+    span = certificate.span_max_relative_distance
     rows: list[tuple[Cell, ...]] = [
-        ("least gap before T", f"{least:.6g} D = {2.0 * least:.6g} R", "0.04 D or more"),
-        ("calls to gap 0.04 D", _reached(found), "T or more"),
+        (
+            "least gap before T",
+            f"{min_gap_over_diameter:.6g} D = {2.0 * min_gap_over_diameter:.6g} R",
+            "0.04 D or more",
+        ),
+        ("calls to gap 0.04 D", _describe_result(certificate), "T or more"),
         ("(i) answers of the fixed function", number(answers), "1e-9 or less"),
         ("(ii) queries of the algorithm", number(queries), "1e-9 or less"),
         ("distance from the span of LO outputs", number(span), "1e-9 or less for LO"),
-        ("orthonormality of V", number(found.orthonormality_error), "1e-10 or less"),
-        ("gradient queries at new points", found.queries, ""),
-        ("LO calls", found.counts.lo, ""),
-        ("smoothness used", number(found.smoothness), f"certified (the paper: {smoothness})"),
+        ("orthonormality of V", number(certificate.orthonormality_error), "1e-10 or less"),
+        ("gradient queries at new points", certificate.queries, ""),
+        ("LO calls", certificate.counts.lo, ""),
+        ("smoothness used", number(certificate.smoothness), f"certified (the paper: {smoothness})"),
     ]
-    about: list[Line] = [
-        ("algorithm", found.algorithm),
-        *([] if found.fixed_seed is None else [("its random numbers", _fixed(found))]),
+    subject: list[Line] = [
+        ("algorithm", certificate.algorithm),
+        *(
+            []
+            if certificate.fixed_seed is None
+            else [("its random numbers", _describe_fixed_seed(certificate))]
+        ),
         ("certified", verdict),
-        ("horizon T", found.horizon),
-        ("dimension", found.dimension),
-        ("seed", str(found.seed)),
+        ("horizon T", certificate.horizon),
+        ("dimension", certificate.dimension),
+        ("seed", str(certificate.seed)),
     ]
     show(
-        fields(about),
+        fields(subject),
         heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
-        heading("findings", *found.findings) if found.findings else None,
+        heading("findings", *certificate.findings) if certificate.findings else None,
     )
 
 
-def _fixed(found: "Certificate") -> str:
-    return f"fixed by seed {found.fixed_seed}: nothing is said of its mean over seeds"
+def _describe_fixed_seed(certificate: "Certificate") -> str:
+    return f"fixed by seed {certificate.fixed_seed}: nothing is said of its mean over seeds"
 
 
-def _reached(found: "Certificate") -> str:
-    return "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
+def _describe_result(certificate: "Certificate") -> str:
+    return (
+        "not reached" if certificate.calls_to_target is None else f"{certificate.calls_to_target:,}"
+    )
 
 
-def show_certificates(found: "Mapping[str, Certificate]") -> None:
+def show_certificates(certificate: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
     rows = []
-    for label, one in found.items():
-        certified = f"for {one.certified_for}" if one.certified else "no"
-        gap = f"{2.0 * one.min_gap_over_diameter:.4g} R"
-        answers, queries = one.answer_max_relative_error, one.query_max_relative_error
+    for label, item in certificate.items():
+        certified = f"for {item.certified_for}" if item.certified else "no"
+        gap = f"{2.0 * item.min_gap_over_diameter:.4g} R"
+        answers, queries = item.answer_max_relative_error, item.query_max_relative_error
         errors = f"{answers:.1e}", "no number" if queries is None else f"{queries:.1e}"
-        rows.append((certified, gap, _reached(one), *errors, one.counts.lo, label))
-    first = next(iter(found.values()))
+        rows.append((certified, gap, _describe_result(item), *errors, item.counts.lo, label))
+    first = next(iter(certificate.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
     floor = "floor", "0.08 R before T calls"
     show(
         fields([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
-        heading(plural(len(found), "algorithm"), columns(names, rows, right=names[1:-1])),
+        heading(plural(len(certificate), "algorithm"), columns(names, rows, right=names[1:-1])),
     )
-    for label, one in found.items():
-        for finding in one.findings:
+    for label, item in certificate.items():
+        for finding in item.findings:
             complain(f"{label}: {finding}")
 
 
 # --- the family -----------------------------------------------------------------------------------
 
 
-def _show_family(runs: "Sequence[Reached]", *, as_json: bool) -> None:
-    from pfbench.resisting.session import fits
+def _show_family(runs: "Sequence[FamilyRun]", *, as_json: bool) -> None:
+    from pfbench.resisting.certificate_session import fits
 
     fitted = fits(runs)
     if as_json:
-        described = [{"algorithm": text, **_described(fit)} for text, fit in fitted.items()]
+        described = [{"algorithm": text, **_fit_record(fit)} for text, fit in fitted.items()]
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
         return
     show(
@@ -304,7 +328,7 @@ _OF_SLOPES = (
 )
 
 
-def _calls(runs: "Sequence[Reached]") -> list[tuple[Cell, ...]]:
+def _calls(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
     """Return a row of `_CALLS` for each run."""
     rows: list[tuple[Cell, ...]] = []
     for run in runs:
@@ -314,20 +338,20 @@ def _calls(runs: "Sequence[Reached]") -> list[tuple[Cell, ...]]:
     return rows
 
 
-def _slopes(runs: "Sequence[Reached]") -> list[tuple[str, ...]]:
+def _slopes(runs: "Sequence[FamilyRun]") -> list[tuple[str, ...]]:
     """Return a row of `_SLOPES` for each algorithm."""
-    from pfbench.resisting.session import fits
+    from pfbench.resisting.certificate_session import fits
 
     return [(*_slope(fit), text) for text, fit in fits(runs).items()]
 
 
-def _family_as_markdown(runs: "Sequence[Reached]") -> str:
-    from pfbench.cli.report import command_line
-    from pfbench.reporting.tables import Row, Table, section
+def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:
+    from pfbench.cli.report_command import command_line
+    from pfbench.reporting.tables import Table, TableRow, section
 
     def table(caption: str, note: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
         # The algorithm, last in the terminal, where it may be long, is first here.
-        named = [Row("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
+        named = [TableRow("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
         return section(Table(caption, note, ("", names[-1], *names[:-1]), named))
 
     target = "LO calls until the Frank-Wolfe gap is at most eps D"
@@ -341,11 +365,11 @@ def _family_as_markdown(runs: "Sequence[Reached]") -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _described(fit: "Fit | None") -> dict[str, Any]:
+def _fit_record(fit: "PowerLawFit | None") -> dict[str, Any]:
     return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
 
 
-def _slope(fit: "Fit | None") -> tuple[str, str, str]:
+def _slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
     if fit is None:
         return "too few runs reached their target", "", ""
     low, high = fit.interval

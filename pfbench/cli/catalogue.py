@@ -9,51 +9,53 @@ from pkgutil import resolve_name
 from types import MappingProxyType
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import unknown_name_error
 from pfbench.base.plugins import GROUPS
-from pfbench.cli.item import NAMESAKES, Item
-from pfbench.cli.own import plugged
-from pfbench.cli.words import first_line
+from pfbench.cli.catalogue_item import NAMESAKES, CatalogueItem
+from pfbench.cli.formatting import first_line
+from pfbench.cli.user_items import iterate_plugins
 
 
-def _items(kind: str, where: str, source: str = "source", about: str = "summary") -> Iterator[Item]:
+def _items(
+    kind: str, location: str, source: str = "source", description: str = "summary"
+) -> Iterator[CatalogueItem]:
     """Yield what the mapping MODULE:NAME holds, which is imported only now."""
-    for name, one in resolve_name(where).items():
-        yield Item(name, kind, getattr(one, source), getattr(one, about), one)
+    for name, item in resolve_name(location).items():
+        yield CatalogueItem(name, kind, getattr(item, source), getattr(item, description), item)
 
 
-def sets() -> Iterator[Item]:
+def sets() -> Iterator[CatalogueItem]:
     """Yield the feasible sets and the penalties."""
     yield from _items("set", "pfbench.sets.catalogue:SETS")
     yield from _items("penalty", "pfbench.sets.catalogue:PENALTIES")
 
 
-def estimators() -> Iterator[Item]:
+def estimators() -> Iterator[CatalogueItem]:
     """Yield the gradient estimators."""
-    for name, one in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
-        yield Item(name, "estimator", one.source, first_line(one), one)
+    for name, item in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
+        yield CatalogueItem(name, "estimator", item.source, first_line(item), item)
 
 
-def reports() -> Iterator[Item]:
+def reports() -> Iterator[CatalogueItem]:
     """Yield the known reports."""
     for name, path in specs().items():
         yield _spec("report", name, path)
 
 
-def suite_items() -> Iterator[Item]:
+def suite_items() -> Iterator[CatalogueItem]:
     """Yield the suites that methods are compared on."""
     for name, path in suites().items():
         yield _spec("suite", name, path)
 
 
-def _spec(kind: str, name: str, path: Path) -> Item:
-    from pfbench.runs.planning.spec import read_spec
+def _spec(kind: str, name: str, path: Path) -> CatalogueItem:
+    from pfbench.runs.planning.spec import load_spec
 
     try:
-        summary = read_spec(path).title
+        summary = load_spec(path).title
     except InputError as error:
         summary = f"damaged: {error}"
-    return Item(name, kind, str(path), summary)
+    return CatalogueItem(name, kind, str(path), summary)
 
 
 MAIN_REPORT = "gradient-estimators"
@@ -62,14 +64,16 @@ MAIN_REPORT = "gradient-estimators"
 PAPER = "paper"
 """The folder of the reports at the scale of a paper, which take hours."""
 
-KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
+KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
         "algorithms": partial(_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
         "problems": partial(_items, "problem", "pfbench.problems:PROBLEMS"),
         "sets": sets,
         "estimators": estimators,
         "measures": partial(_items, "measure", "pfbench.measures:MEANING"),
-        "claims": partial(_items, "claim", "pfbench.claims.catalogue:CLAIMS", about="statement"),
+        "claims": partial(
+            _items, "claim", "pfbench.claims.catalogue:CLAIMS", description="statement"
+        ),
         "reports": reports,
         "suites": suite_items,
         "data": partial(_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"),
@@ -78,13 +82,16 @@ KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
 """What ``pfbench list`` takes, with what of ours it then shows."""
 
 
-def listed(kinds: str) -> list[Item]:
+def list_items(kinds: str) -> list[CatalogueItem]:
     """Return what ``pfbench list`` shows of one of `KINDS`: ours first, then plug-ins."""
-    ours, kind = list(KINDS[kinds]()), kinds.removesuffix("s")
-    return [*ours, *(plugged(kind, {item.name for item in ours}) if kind in GROUPS else ())]
+    items, kind = list(KINDS[kinds]()), kinds.removesuffix("s")
+    return [
+        *items,
+        *(iterate_plugins(kind, {item.name for item in items}) if kind in GROUPS else ()),
+    ]
 
 
-def find(name: str) -> Item:
+def find(name: str) -> CatalogueItem:
     """Return the one thing of this name; ``KIND:NAME`` tells namesakes apart.
 
     A set goes before a penalty of the same name, an algorithm before an estimator.
@@ -100,32 +107,34 @@ def find(name: str) -> Item:
         name = EDITIONS["latest-small"].name
     kind, _, plain = name.rpartition(":")
 
-    def named(items: Iterable[Item]) -> list[Item]:
+    def matching_items(items: Iterable[CatalogueItem]) -> list[CatalogueItem]:
         return [item for item in items if item.name == plain and kind in ("", item.kind)]
 
     # Only the spec that is asked for is read: it plans all its runs.
-    known = {"report": specs(), "suite": suites()}
-    others = [items for kinds, items in KINDS.items() if kinds not in ("reports", "suites")]
-    everything = [item for items in others for item in items()]
-    for of, paths in known.items():
-        everything += [Item(one, of, str(path), "") for one, path in paths.items()]
-    found = named(everything)
-    if not found:
+    existing = {"report": specs(), "suite": suites()}
+    rest = [items for kinds, items in KINDS.items() if kinds not in ("reports", "suites")]
+    everything = [item for items in rest for item in items()]
+    for key, paths in existing.items():
+        everything += [CatalogueItem(name, key, str(path), "") for name, path in paths.items()]
+    results = matching_items(everything)
+    if not results:
         # Only then is anybody's package imported.
-        everything += [item for of in GROUPS if of != "penalty" for item in plugged(of)]
-        found = named(everything)
-    if not found:
+        everything += [
+            item for group in GROUPS if group != "penalty" for item in iterate_plugins(group)
+        ]
+        results = matching_items(everything)
+    if not results:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    among = {item.kind for item in found}
-    found = [item for item in found if NAMESAKES.get(item.kind) not in among]
-    if len(found) > 1:
-        choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
+    among = {item.kind for item in results}
+    results = [item for item in results if NAMESAKES.get(item.kind) not in among]
+    if len(results) > 1:
+        choices = " or ".join(f"{item.kind}:{item.name}" for item in results)
         raise InputError(f"{name} names several things: write {choices}.")
-    (item,) = found
-    if item.kind in known:
-        return _spec(item.kind, item.name, known[item.kind][item.name])
+    (item,) = results
+    if item.kind in existing:
+        return _spec(item.kind, item.name, existing[item.kind][item.name])
     return item
 
 
@@ -134,15 +143,15 @@ def specs() -> dict[str, Path]:
 
     Those at the scale of a paper lie in the folder paper, which is part of their names.
     """
-    return _specs_in("*.toml", f"{PAPER}/*.toml")
+    return _find_specs("*.toml", f"{PAPER}/*.toml")
 
 
 def suites() -> dict[str, Path]:
     """Return the specs of the known suites by name, likewise."""
-    return {name.rpartition("/")[2]: path for name, path in _specs_in("suites/*.toml").items()}
+    return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
-def spec_path(kind: str, text: str, known: Mapping[str, Path]) -> Path:
+def spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
     """Return the file of a spec, given by a known name of its kind or as a path.
 
     Raises
@@ -150,17 +159,17 @@ def spec_path(kind: str, text: str, known: Mapping[str, Path]) -> Path:
     InputError
         If it is neither.
     """
-    path = known.get(text, Path(text))
-    if text not in known and not path.exists() and path.suffix != ".toml":
-        raise unknown(kind, text, known)
+    path = paths.get(text, Path(text))
+    if text not in paths and not path.exists() and path.suffix != ".toml":
+        raise unknown_name_error(kind, text, paths)
     return path
 
 
-def _specs_in(*patterns: str) -> dict[str, Path]:
+def _find_specs(*patterns: str) -> dict[str, Path]:
     package = Path(str(files("pfbench")))
     folders = (Path("reports"), package / "reporting" / "specs", package.parent / "reports")
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for folder in folders:
         for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
-            found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
-    return found
+            paths.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
+    return paths

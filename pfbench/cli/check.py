@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pfbench.base.visible import visible
-from pfbench.cli import printing
+from pfbench.base.escaping import escape_text
+from pfbench.cli import terminal
+from pfbench.cli.formatting import duration, plural
 from pfbench.cli.options import AS_JSON, argument, option
-from pfbench.cli.tables import columns, show
-from pfbench.cli.words import duration, plural
+from pfbench.cli.terminal_tables import columns, show
 
 if TYPE_CHECKING:
-    from pfbench.checking import Findings
+    from pfbench.checking import CheckReport
 
 _COLOURS = {"passed": "green", "failed": "bold red", "skipped": "dim"}
 
@@ -38,43 +38,47 @@ def check(
     map against their definitions; gradients and Hessians against differences; means over all
     draws; every stated constant searched for a counter-example. Exit status 1 if a check failed.
     """
-    from pfbench.base.checks import choice
+    from pfbench.base.checks import check_choice
     from pfbench.base.file_watch import reading
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
-    from pfbench.checking.door import is_imported
-    from pfbench.runs.planning.plugged import spelled_out, whatever_spelled_out
+    from pfbench.checking.resolver import is_imported
+    from pfbench.runs.planning.plugin_names import expand_any_plugin_name, expand_plugin_name
 
-    name = whatever_spelled_out(name)
-    problem = problem and spelled_out("problem", problem)
+    name = expand_any_plugin_name(name)
+    problem = problem and expand_plugin_name("problem", problem)
     if kind is not None:
-        choice("--kind", kind, KINDS)
+        check_choice("--kind", kind, KINDS)
     if not as_json:
-        printing.announce(
+        terminal.announce_imports(
             [text for text in (name, problem) if text is not None and is_imported(text)]
         )
-    with printing.alone(as_json), reading() as files:
-        found = look(name, problem=problem, kind=kind)
+    with terminal.stdout_to_stderr(as_json), reading() as files:
+        report = look(name, problem=problem, kind=kind)
     if as_json:
-        printing.print_json(found.as_json())
+        terminal.print_json(report.as_json())
     else:
-        show(shown(found))
+        show(render_report(report))
         if files:
-            said = ", ".join(map(str, files))
-            printing.note(f"reads {said}: a stored run belongs to this content, not to another.")
-    printing.exit_if(not found.passed)
+            statement = ", ".join(map(str, files))
+            terminal.note(
+                f"reads {statement}: a stored run belongs to this content, not to another."
+            )
+    terminal.exit_if(not report.is_passed)
 
 
-def shown(found: "Findings") -> RenderableType:
+def render_report(report: "CheckReport") -> RenderableType:
     """Return a line for each check, then each failure in full."""
-    on = f", on {found.problem}" if found.problem else ""
+    on = f", on {report.problem}" if report.problem else ""
     rows = []
-    for one in found.findings:
-        seen = one.seen if one.status != "failed" else "see below"
-        rows.append((one.check, Text(one.status, _COLOURS[one.status]), seen))
+    for result in report.findings:
+        observed = result.observed if result.status != "failed" else "see below"
+        rows.append((result.check, Text(result.status, _COLOURS[result.status]), observed))
     table = columns(("check", "result", "what was seen"), rows)
-    sentences = [part for one in found.failures for part in ("", Text(visible(one.sentence)))]
-    number = len(found.findings) - sum(one.status == "skipped" for one in found.findings)
-    end = f"{plural(number, 'check')}, {len(found.failures)} failed, in {duration(found.seconds)}"
-    title = Text(visible(f"{found.kind} {found.name}{on}"))
+    sentences = [
+        part for failure in report.failures for part in ("", Text(escape_text(failure.sentence)))
+    ]
+    number = len(report.findings) - sum(finding.status == "skipped" for finding in report.findings)
+    end = f"{plural(number, 'check')}, {len(report.failures)} failed, in {duration(report.seconds)}"
+    title = Text(escape_text(f"{report.kind} {report.name}{on}"))
     return Group(title, table, *sentences, "", Text(end))

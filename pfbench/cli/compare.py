@@ -14,24 +14,24 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import spec_path, suites
+from pfbench.cli.formatting import plural, size
 from pfbench.cli.grids import show_grids
-from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import announce, exit_if_failed, note
-from pfbench.cli.report import OUTPUT, command_line, commit
-from pfbench.cli.tables import Fact, heading, show, show_facts
-from pfbench.cli.words import plural, size
+from pfbench.cli.report_command import OUTPUT, command_line, commit
+from pfbench.cli.spec_runs import make_runs, resolve_search
+from pfbench.cli.terminal import announce_imports, exit_if_failed, note
+from pfbench.cli.terminal_tables import Fact, heading, show, show_facts
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
     from pfbench.reporting.documents.told import Told
-    from pfbench.reporting.on_suite import OnSuite
+    from pfbench.reporting.suite_comparison import SuiteComparison
     from pfbench.runs.engines.engine import Engine
-    from pfbench.runs.execute import Outcome
+    from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
-    from pfbench.runs.shipped import Shipped
     from pfbench.runs.storage.store import Store
+    from pfbench.runs.suite_archive import SuiteArchive
 
 
 def compare(
@@ -71,13 +71,13 @@ def compare(
     pfbench: their counts hold on every machine. On a suite or a problem of your own all runs are
     made here; how many is printed first. At the end stands where the method wins and loses.
     """
-    from pfbench.receipts.comparison import write
-    from pfbench.reporting import prepare
-    from pfbench.runs.planning.candidate import entered
-    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.receipts.comparison_receipt import write
+    from pfbench.reporting import prepare_folder
+    from pfbench.runs.planning.candidate import add_candidate
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
 
-    options.check_place(jobs, None)
+    options.check_writable_path(jobs, None)
     if problem is not None and (receipt is not None or archive is not None):
         raise InputError("--problem goes with neither --receipt nor --archive: leave one out.")
     if not grid and (method is None) == (archive is None):
@@ -86,107 +86,109 @@ def compare(
         if method is None:
             raise InputError("--receipt is of a METHOD: name one.")
         check_writable(receipt, f"--receipt {receipt}", error=StorageError)
-    spec, path = suite_of(suite, problem, price)
+    spec, path = load_suite(suite, problem, price)
     if grid:
         show_grids(spec, method, as_json=as_json)
         return
     if method is not None:
-        method = spelled_out("algorithm", method)
-        announce([method])
-        entered(spec, method)  # refuses it, where it must be, before any work
-    kept = Store(store)
-    with closing(options.engine_of(jobs, None)) as engine:
+        method = expand_plugin_name("algorithm", method)
+        announce_imports([method])
+        add_candidate(spec, method)  # refuses it, where it must be, before any work
+    retained = Store(store)
+    with closing(options.make_engine(jobs, None)) as engine:
         if archive is not None:
-            _archive(spec, archive, kept, engine, as_json=as_json)
+            _archive(spec, archive, retained, engine, as_json=as_json)
         elif method is not None:
             if not text:
-                prepare(output)
-            shipped = None if rerun or problem is not None else shipped_with(path)
-            compared = compared_on(spec, method, Runs(shipped, kept, engine, as_json))
+                prepare_folder(output)
+            shipped = None if rerun or problem is not None else load_suite_archive(path)
+            compared = compare_on_suite(spec, method, Runs(shipped, retained, engine, as_json))
             if receipt is not None:
-                where = engine.environment()
-                write(receipt, spec, method, price or "", compared, where, __version__)
+                environment = engine.environment()
+                write(receipt, spec, method, price or "", compared, environment, __version__)
             _tell(compared, None if text else output, receipt, as_json=as_json)
-            exit_if_failed(compared.own, ", and the report shows them as such")
+            exit_if_failed(compared.candidate_outcomes, ", and the report shows them as such")
 
 
-def suite_of(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
+def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
     """Return a suite and its file, on a problem and at a price where these are given.
 
     What it names of the user's is printed, then imported.
     """
-    from pfbench.runs.planning.on_problem import on_problem
-    from pfbench.runs.planning.plugged import spelled_out
-    from pfbench.runs.planning.selecting import chosen_problem
-    from pfbench.runs.planning.spec import read_spec
+    from pfbench.runs.planning.name_resolution import select_problem
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.spec import load_spec
+    from pfbench.runs.planning.suite_on_problem import restrict_to_problem
 
     if problem is None:
         path = spec_path("suite", suite, suites())
-        spec = read_spec(path)
-        announce(spec.own_selectors, path)
+        spec = load_spec(path)
+        announce_imports(spec.user_selectors, path)
     elif suite not in suites():
         raise InputError(
             f"--problem takes the methods of a shipped suite ({', '.join(suites())}): put the "
             f"problem into {suite} instead."
         )
     else:
-        problem = spelled_out("problem", problem)
-        announce([problem])
-        normed = getattr(chosen_problem(problem), "norm", None) is not None
+        problem = expand_plugin_name("problem", problem)
+        announce_imports([problem])
+        normed = getattr(select_problem(problem), "norm", None) is not None
         path = suites()["norms" if normed and suite == "quick" else suite]
-        spec = on_problem(path, problem)
-    return spec if price is None else _priced(spec, price), path
+        spec = restrict_to_problem(path, problem)
+    return spec if price is None else _with_price(spec, price), path
 
 
-def compared_on(spec: "Spec", method: str, runs: "Runs") -> "OnSuite":
+def compare_on_suite(spec: "Spec", method: str, runs: "Runs") -> "SuiteComparison":
     """Put a method on a suite; without shipped runs all are made here."""
-    from pfbench.reporting.on_suite import put_on
+    from pfbench.reporting.suite_comparison import compare_on_suite
 
     if not runs.quiet:
         _say_first(spec, method, runs)
-    return put_on(spec, method, runs, rerun=runs.shipped is None)
+    return compare_on_suite(spec, method, runs, rerun=runs.shipped is None)
 
 
 def _say_first(spec: "Spec", method: str, runs: "Runs") -> None:
     """Say before any run what the seeds cannot tell, and how many runs are to be made."""
-    from pfbench.reporting.findings.seeds import too_few
-    from pfbench.runs.planning.candidate import entered
-    from pfbench.runs.planning.suite import labels_of
+    from pfbench.reporting.findings.seed_warnings import seed_warning
+    from pfbench.runs.planning.candidate import add_candidate
+    from pfbench.runs.planning.suite import suite_labels
 
-    entry, labels = entered(spec, method)
-    others = len({*labels_of(entry)} - {*labels})
-    few = too_few(len(spec.study.seeds), others, f"tell {labels[-1]} from no other in a family of")
+    entry, labels = add_candidate(spec, method)
+    rest = len({*suite_labels(entry)} - {*labels})
+    few = seed_warning(
+        len(spec.study.seeds), rest, f"tell {labels[-1]} from no other in a family of"
+    )
     if few:
         note(f"{spec.name}: {few}")
     if runs.shipped is None:
         plans = [*entry.searches(), *entry.runs()]
-        there = runs.there(plans)
-        lacking = [plan for plan in plans if plan not in there]
+        planned_runs = runs.find_cached(plans)
+        lacking = [plan for plan in plans if plan not in planned_runs]
         if lacking:
             tuned = ", and those of what the search chooses" if entry.study.tune else ""
-            methods = plural(len(labels_of(entry)), "method")
+            methods = plural(len(suite_labels(entry)), "method")
             note(f"{spec.name}: {plural(len(lacking), 'run')} of {methods} to make{tuned}")
 
 
-def shipped_with(path: Path) -> "Shipped | None":
+def load_suite_archive(path: Path) -> "SuiteArchive | None":
     """Return what is shipped with a suite, None if nothing is."""
-    from pfbench.runs.shipped import SUFFIX, read_shipped
-    from pfbench.runs.storage.index import uncollected
+    from pfbench.runs.storage.index import gc_disabled
+    from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
-    beside = path.with_name(path.stem + SUFFIX)
-    if not beside.exists():
+    neighbour = path.with_name(path.stem + SUFFIX)
+    if not neighbour.exists():
         return None
-    with uncollected():
-        found = read_shipped(beside)
+    with gc_disabled():
+        archive = read_suite_archive(neighbour)
     gc.freeze()  # its cells live to the end: to look for garbage among them takes a second
-    return found
+    return archive
 
 
-def _priced(spec: "Spec", price: str) -> "Spec":
+def _with_price(spec: "Spec", price: str) -> "Spec":
     """Return a suite that compares everything in one price."""
-    from pfbench.reporting.statistics.prices import Price
+    from pfbench.reporting.statistics.cost import Cost
 
-    weights = dict(Price.parse(price).weights)
+    weights = dict(Cost.parse(price).weights)
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
         raise InputError(
             f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
@@ -202,105 +204,117 @@ def _priced(spec: "Spec", price: str) -> "Spec":
 class Runs:
     """Where the runs of a comparison come from: an archive, or this machine."""
 
-    shipped: "Shipped | None"
+    shipped: "SuiteArchive | None"
     store: "Store"
     engine: "Engine"
     quiet: bool
 
-    def there(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
+    def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
         """Return those runs that need not be made."""
-        from pfbench.runs.execute import expected
+        from pfbench.runs.execute import predict_origins
 
-        known = self.shipped.runs if self.shipped else {}
-        others = [plan for plan in plans if plan not in known]
-        origins = expected(others, self.store.folder, self.engine) if others else {}
+        stored_runs = self.shipped.runs if self.shipped else {}
+        planned_runs = [plan for plan in plans if plan not in stored_runs]
+        origins = (
+            predict_origins(planned_runs, self.store.folder, self.engine) if planned_runs else {}
+        )
         return {plan for plan in plans if origins.get(plan) != "made"}
 
-    def of(
-        self, title: str, plans: "Sequence[PlannedRun]", mine: "Collection[PlannedRun]"
-    ) -> "list[Outcome]":
+    def fetch(
+        self, title: str, plans: "Sequence[PlannedRun]", planned_runs: "Collection[PlannedRun]"
+    ) -> "list[PlanOutcome]":
         """Return what became of runs; those of the method itself are made here."""
-        from pfbench.runs.execute import Outcome
+        from pfbench.runs.execute import PlanOutcome
 
-        known = self.shipped.runs if self.shipped else {}
-        away = [plan for plan in plans if plan in known and plan not in mine]
-        here = [plan for plan in plans if plan not in known or plan in mine]
-        outcomes = made(title, here, self.store, self.engine, quiet=self.quiet) if here else []
-        found = {one.plan: one for one in outcomes}
-        found |= {plan: Outcome(plan, known[plan], "shipped") for plan in away}
-        return [found[plan] for plan in plans]
+        stored_runs = self.shipped.runs if self.shipped else {}
+        away = [plan for plan in plans if plan in stored_runs and plan not in planned_runs]
+        current = [plan for plan in plans if plan not in stored_runs or plan in planned_runs]
+        outcomes = (
+            make_runs(title, current, self.store, self.engine, quiet=self.quiet) if current else []
+        )
+        results = {outcome.plan: outcome for outcome in outcomes}
+        results |= {plan: PlanOutcome(plan, stored_runs[plan], "shipped") for plan in away}
+        return [results[plan] for plan in plans]
 
-    def told(
-        self, spec: "Spec", outcomes: "Sequence[Outcome]", left_out: Sequence[str]
+    def provenance(
+        self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
         """Return where the runs come from, in words."""
-        from pfbench.runs.planning.suite import labels_of, runs_of
+        from pfbench.runs.planning.suite import suite_labels, suite_runs
 
-        away = {one.plan for one in outcomes if one.origin == "shipped"}
-        rows = {label: runs_of(spec, [label]) <= away for label in labels_of(spec)}
-        said = []
+        away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
+        rows = {label: suite_runs(spec, [label]) <= away for label in suite_labels(spec)}
+        statement = []
         if away and self.shipped:
             archived = [label for label in rows if rows[label]]
-            others = [label for label in rows if not rows[label]]
+            rest = [label for label in rows if not rows[label]]
             which = ", ".join(archived)
-            if len(others) < len(archived):
-                which = f"all but {', '.join(others)}"
-            said.append(
+            if len(rest) < len(archived):
+                which = f"all but {', '.join(rest)}"
+            statement.append(
                 f"Archived rows: {which} "
-                f"({plural(len(away), 'run')} of pfbench {self.shipped.made}). Counts compare "
+                f"({plural(len(away), 'run')} of pfbench {self.shipped.created}). Counts compare "
                 "across machines, seconds do not: --rerun makes all runs here."
             )
         if left_out:
-            said.append(f"Without runs here, and left out: {', '.join(left_out)}; see --rerun.")
-        return said
+            statement.append(
+                f"Without runs here, and left out: {', '.join(left_out)}; see --rerun."
+            )
+        return statement
 
 
 # --- telling --------------------------------------------------------------------------------------
 
 
-def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_json: bool) -> None:
+def _tell(
+    compared: "SuiteComparison", output: Path | None, receipt: Path | None, *, as_json: bool
+) -> None:
     """Say where a method wins and loses, and write the report; the receipt is there already."""
-    from pfbench.cli.report_text import table_of
-    from pfbench.reporting.findings import tuning, versus
+    from pfbench.cli.report_text import render_table
+    from pfbench.reporting.findings import duels, tuning_effects
 
-    told, comparison = told_of(compared, output)
+    reported, comparison = write_comparison(compared, output)
     labels, study = compared.labels, compared.report.spec.study
-    files = [*([] if receipt is None else [receipt]), *told.files]
+    files = [*([] if receipt is None else [receipt]), *reported.files]
     facts = [
         Fact("name", compared.report.spec.name),
         Fact("runs", len(compared.report.spec.runs())),
-        Fact("sentences", list(told.sentences)),
-        Fact("duels", [row for one in labels for row in versus.as_json(comparison, one, labels)]),
-        Fact("chosen", tuning.as_json(study, labels)),
+        Fact("sentences", list(reported.sentences)),
+        Fact(
+            "duels", [row for label in labels for row in duels.as_json(comparison, label, labels)]
+        ),
+        Fact("chosen", tuning_effects.as_json(study, labels)),
         Fact("files", [str(file) for file in files]),
     ]
     if as_json:
         show_facts(facts, as_json=True)
         return
-    first, *further = told.sentences
-    show(first, *map(table_of, told.tables), heading("in words", *further), *map(str, files))
+    first, *further = reported.sentences
+    show(
+        first, *map(render_table, reported.tables), heading("in words", *further), *map(str, files)
+    )
 
 
-def told_of(compared: "OnSuite", output: Path | None) -> "tuple[Told, Comparison]":
+def write_comparison(compared: "SuiteComparison", output: Path | None) -> "tuple[Told, Comparison]":
     """Return where a method wins and loses, in words and tables; write the report, if anywhere."""
-    from pfbench.reporting.documents.contents import contents
+    from pfbench.reporting.documents.report_contents import contents
     from pfbench.reporting.documents.told import Told
-    from pfbench.reporting.findings import tuning, versus
-    from pfbench.reporting.findings.front import front_in_words
-    from pfbench.reporting.writing import write_contents
+    from pfbench.reporting.findings import duels, tuning_effects
+    from pfbench.reporting.findings.candidate_front import front_sentence
+    from pfbench.reporting.writer import write_contents
 
     report, labels = compared.report, compared.labels
     everything = contents(report, command_line(), commit(), datetime.now(UTC))
-    about = everything.parts[0].front
-    if about is None:
+    front = everything.parts[0].front
+    if front is None:
         raise AssertionError("a report on one method begins with it")
-    comparison, study = about.compared[0], report.spec.study
-    tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
-    chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
+    comparison, study = front.comparisons[0], report.spec.study
+    tables = [front.table, *(duels.table(comparison, label, labels) for label in labels)]
+    chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)
-    said = about.sentence, *front_in_words(about)
-    return Told(said, tuple(tables), tuple(files)), comparison
+    statement = front.sentence, *front_sentence(front)
+    return Told(statement, tuple(tables), tuple(files)), comparison
 
 
 # --- the archive ----------------------------------------------------------------------------------
@@ -308,22 +322,22 @@ def told_of(compared: "OnSuite", output: Path | None) -> "tuple[Told, Comparison
 
 def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool) -> None:
     """Make all runs of a suite, and write them to an archive."""
-    from pfbench.runs.shipped import CURVE, ship
+    from pfbench.runs.suite_archive import CURVE, write_suite_archive
 
     check_writable(path, f"--archive {path}")
-    whole = searched(spec, store, engine, quiet=as_json)
-    outcomes = made(whole.name, whole.runs(), store, engine, quiet=as_json)
-    searches = made(f"{spec.name}, search", whole.searches(), store, engine, quiet=True)
-    tuned_for = {stop for study in whole.studies if study.tune for stop in study.tune.targets}
-    rows = [(one, whole.targets[one.plan], CURVE) for one in outcomes]
-    rows += [(one, tuple(tuned_for), 0) for one in searches]
+    search = resolve_search(spec, store, engine, quiet=as_json)
+    outcomes = make_runs(search.name, search.runs(), store, engine, quiet=as_json)
+    searches = make_runs(f"{spec.name}, search", search.searches(), store, engine, quiet=True)
+    tuned_for = {stop for study in search.studies if study.tune for stop in study.tune.targets}
+    rows = [(outcome, search.targets[outcome.plan], CURVE) for outcome in outcomes]
+    rows += [(outcome, tuple(tuned_for), 0) for outcome in searches]
     today = datetime.now(UTC).date().isoformat()
-    ship(path, rows, made=f"{__version__}, {today}")
+    write_suite_archive(path, rows, text=f"{__version__}, {today}")
     length = path.stat().st_size
     facts = [
         Fact("archive", str(path), "archive"),
         Fact("runs", len(rows), "runs"),
         Fact("bytes", length, "size", size(length)),
-        Fact("statuses", Counter(one.entry.run.status for one, _, _ in rows)),
+        Fact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
     ]
     show_facts(facts, as_json=as_json)

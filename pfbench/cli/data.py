@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from pfbench.base.errors import DataError, InputError
+from pfbench.cli.formatting import size
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.printing import complain, fields_of, note, print_json
-from pfbench.cli.progress import Steps
-from pfbench.cli.tables import columns, show
-from pfbench.cli.words import size
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal import complain, dataclass_fields, note, print_json
+from pfbench.cli.terminal_tables import columns, show
 
 if TYPE_CHECKING:
-    from pfbench.problems.data.management import Status
+    from pfbench.problems.data.management import DataSetStatus
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -51,11 +51,11 @@ def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     if not names:
         raise InputError("name what to fetch, as in `pfbench data fetch a9a`.")
 
-    def bring(name: str) -> "Status":
-        with Steps(name, None, "bytes", quiet=as_json) as steps:
+    def fetch_file(name: str) -> "DataSetStatus":
+        with StepProgress(name, None, "bytes", quiet=as_json) as steps:
             return fetch_one(name, progress=steps.reach)
 
-    _each(names, bring, as_json=as_json)
+    _for_each_data_set(names, fetch_file, as_json=as_json)
 
 
 @app.command()
@@ -67,11 +67,13 @@ def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     from pfbench.problems.data.management import check as check_one
     from pfbench.problems.data.management import statuses
 
-    there = [status.name for status in statuses() if status.state != "absent"]
-    _each(names or there, check_one, as_json=as_json)
+    recorded = [status.name for status in statuses() if status.state != "absent"]
+    _for_each_data_set(names or recorded, check_one, as_json=as_json)
 
 
-def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: bool) -> None:
+def _for_each_data_set(
+    names: Sequence[str], task: "Callable[[str], DataSetStatus]", *, as_json: bool
+) -> None:
     """Do a task for each data set, and show what came of it; a failure does not stop the others.
 
     Raises
@@ -81,36 +83,38 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
     """
     from pfbench.problems.data.catalogue import data_set
 
-    known = list(dict.fromkeys(data_set(name).name for name in names))
-    found: list[Status] = []
+    existing = list(dict.fromkeys(data_set(name).name for name in names))
+    status: list[DataSetStatus] = []
     failures: list[DataError] = []
-    for number, name in enumerate(known, 1):
-        if not as_json and len(known) > 1:
-            note(f"{name} ({number} of {len(known)})")
+    for number, name in enumerate(existing, 1):
+        if not as_json and len(existing) > 1:
+            note(f"{name} ({number} of {len(existing)})")
         try:
-            found.append(task(name))
+            status.append(task(name))
         except DataError as failure:
             failures.append(failure)
-    _show(found, as_json=as_json)
+    _show(status, as_json=as_json)
     if failures:
-        *others, last = failures
-        for other in others:
+        *errors, last = failures
+        for other in errors:
             complain(str(other))
         raise last
 
 
-def _show(found: "Sequence[Status]", *, as_json: bool) -> None:
+def _show(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
     if as_json:
         names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-        print_json([{"schema": 1, **fields_of(status, **names)} for status in found])
+        print_json([{"schema": 1, **dataclass_fields(status, **names)} for status in results])
         return
-    sizes = [None if status.size is None else size(status.size) for status in found]
-    rows = [(s.name, _state(s), length, s.summary) for s, length in zip(found, sizes, strict=True)]
+    sizes = [None if status.size is None else size(status.size) for status in results]
+    rows = [
+        (s.name, _state(s), length, s.summary) for s, length in zip(results, sizes, strict=True)
+    ]
     if rows:
         show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
 
 
-def _state(status: "Status") -> str:
+def _state(status: "DataSetStatus") -> str:
     if status.state == "absent":
         return f"absent ({size(status.partial)} of it)" if status.partial else "absent"
     state = status.state if status.digest is None else "sound"

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.cli.printing import announce
-from pfbench.cli.tables import Fact, columns, heading, show, show_facts
+from pfbench.cli.terminal import announce_imports
+from pfbench.cli.terminal_tables import Fact, columns, heading, show, show_facts
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Spec
-    from pfbench.runs.planning.tune import Tune, Tuned
+    from pfbench.runs.planning.tune import TunedMethod, TuningPlan
 
 _OFTEN = ("step", "batch")
 """Parameters with a column of their own."""
@@ -18,54 +18,59 @@ _OFTEN = ("step", "batch")
 
 def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
     """Show what each method of a suite is tuned over, and the one that is put on it."""
-    from pfbench.runs.planning.candidate import entered
-    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.runs.planning.candidate import add_candidate
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if method is not None:
-        method = spelled_out("algorithm", method)
-        announce([method])
-        spec = entered(spec, method)[0]
+        method = expand_plugin_name("algorithm", method)
+        announce_imports([method])
+        spec = add_candidate(spec, method)[0]
     tune = spec.study.tune
     if tune is None:
         raise InputError(f"the suite {spec.name} tunes nothing: it has no [tune].")
     if as_json:
         grids = [
             {
-                "algorithm": one.tuned_label,
-                "selector": one.selector,
-                "grid": {name: list(values) for name, values in one.grid.items()},
-                "trials": len(one.points(tune.trials)),
+                "algorithm": method.tuned_label,
+                "selector": method.selector,
+                "grid": {name: list(values) for name, values in method.grid.items()},
+                "trials": len(method.points(tune.trials)),
             }
-            for one in tune.methods
+            for method in tune.methods
         ]
         candidate = dict(spec.candidate)
         facts = [Fact("name", spec.name), Fact("candidate", candidate), Fact("grids", grids)]
         show_facts(facts, as_json=True)
         return
     heads = ("method", *_OFTEN, "other parameters", "trials")
-    show(columns(heads, [_row(one, tune) for one in tune.methods]), heading("rule", *_rule(tune)))
+    show(
+        columns(heads, [_row(method, tune) for method in tune.methods]),
+        heading("rule", *_rule(tune)),
+    )
 
 
-def _row(one: "Tuned", tune: "Tune") -> list[str]:
+def _row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
     from pfbench.base.relative import is_relative
 
-    others = {name: _listed(values) for name, values in one.grid.items() if name not in _OFTEN}
-    texts = Selector.parse(one.selector).texts
+    rest = {
+        name: _format_values(values) for name, values in method.grid.items() if name not in _OFTEN
+    }
+    texts = Selector.parse(method.selector).texts
     plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
-    others |= {name: texts[name] for name, text in plain.items() if is_relative(text)}
+    rest |= {name: texts[name] for name, text in plain.items() if is_relative(text)}
     return [
-        one.tuned_label,
-        *(_listed(one.grid.get(name, ())) for name in _OFTEN),
-        "; ".join(f"{name} {words}" for name, words in others.items()),
-        str(len(one.points(tune.trials))),
+        method.tuned_label,
+        *(_format_values(method.grid.get(name, ())) for name in _OFTEN),
+        "; ".join(f"{name} {words}" for name, words in rest.items()),
+        str(len(method.points(tune.trials))),
     ]
 
 
-def _listed(values: "object") -> str:
+def _format_values(values: "object") -> str:
     return ", ".join(map(str, values)) if isinstance(values, list | tuple) else ""
 
 
-def _rule(tune: "Tune") -> list[str]:
+def _rule(tune: "TuningPlan") -> list[str]:
     targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
     further = (
         " Where it lies at an end of a list of numbers, the list goes on beyond it by one value, "
@@ -73,8 +78,8 @@ def _rule(tune: "Tune") -> list[str]:
     )
     return [
         "On each problem each method makes these trials, with the seeds "
-        f"{_listed(tune.seeds)}. To each of {targets} the one of the fewest expected "
-        f"{tune.count.upper()} is chosen.{further if tune.beyond else ''}",
+        f"{_format_values(tune.seeds)}. To each of {targets} the one of the fewest expected "
+        f"{tune.count.upper()} is chosen.{further if tune.extends_grid else ''}",
         "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
         "over its components. A plain number is the step of a method that makes linear "
         "minimisations over a set: a share of the way to a vertex, which has no unit.",

@@ -2,12 +2,12 @@
 
 from rich.console import RenderableType
 
-from pfbench.base.names import unknown
-from pfbench.cli.catalogue import KINDS, listed
-from pfbench.cli.item import Item
+from pfbench.base.names import unknown_name_error
+from pfbench.cli.catalogue import KINDS, list_items
+from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.printing import console, print_json
-from pfbench.cli.tables import columns, heading, lines, show
+from pfbench.cli.terminal import console, print_json
+from pfbench.cli.terminal_tables import columns, heading, lines, show
 
 
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
@@ -16,19 +16,19 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
     Without a kind, everything is listed.
     """
     if kind is not None and kind not in KINDS:
-        raise unknown("kind", kind, KINDS)
+        raise unknown_name_error("kind", kind, KINDS)
     kinds = list(KINDS) if kind is None else [kind]
-    found = {name: listed(name) for name in kinds}
+    results = {name: list_items(name) for name in kinds}
     if as_json:
-        print_json([item.as_json() for items in found.values() for item in items])
+        print_json([item.as_json() for items in results.values() for item in items])
         return
-    for name, items in found.items():
+    for name, items in results.items():
         content = _table(items) if items else f"There are no {name} yet."
         show(content if kind else heading(name, content))
 
 
-def _table(items: list[Item]) -> RenderableType:
-    rows = [(item.shown, item.summary, item.source) for item in items]
+def _table(items: list[CatalogueItem]) -> RenderableType:
+    rows = [(item.display_name, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= console().width:
         return columns(("name", "what it is", "source"), rows)

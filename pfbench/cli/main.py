@@ -18,34 +18,34 @@ import typer
 from typer.core import TyperGroup
 
 from pfbench import __version__
-from pfbench.base.errors import Diverged, Mistakes, PfbenchError, StalePoint, WorkerDied
+from pfbench.base.errors import DivergedError, InputErrors, PfbenchError, StalePoint, WorkerDied
 from pfbench.cli import (
     adversary,
     check,
+    claim_verbs,
     compare,
     data,
     info,
     listing,
     new,
-    pack,
+    pack_command,
     receipt,
-    record,
-    report,
-    run,
-    solve,
-    store,
-    studies,
+    record_command,
+    report_command,
+    run_command,
+    solve_command,
+    store_command,
     verify,
 )
 from pfbench.cli.options import flag
-from pfbench.cli.printing import INTERRUPTED, complain, fail
+from pfbench.cli.terminal import INTERRUPTED, complain, fail
 
 FAILED, BAD_INPUT = 1, 2
 
-_RAN_AND_FAILED = (Diverged, StalePoint, WorkerDied)
+_RAN_AND_FAILED = (DivergedError, StalePoint, WorkerDied)
 
 
-class Verbs(TyperGroup):
+class CommandGroup(TyperGroup):
     """The verbs; every error ends as one sentence and an exit status."""
 
     def main(self, *args: Any, **keywords: Any) -> Any:
@@ -67,22 +67,22 @@ class Verbs(TyperGroup):
             sys.stdout.flush()
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
-            if not _nobody_reads():
+            if not _output_closed():
                 complain("a process that it had started was ended from outside: run it again.")
             _forget_output()
             return FAILED
         except Exception as error:
             if os.environ.get("PFBENCH_TRACEBACK"):
                 traceback.print_exc()
-            message, status = _told(error)
-            for sentence in error.each if isinstance(error, Mistakes) else (message,):
+            message, status = _error_message(error)
+            for sentence in error.messages if isinstance(error, InputErrors) else (message,):
                 complain(sentence)
             if isinstance(error, OSError):
                 _forget_output()
             return status
 
 
-def _nobody_reads() -> bool:
+def _output_closed() -> bool:
     """Return whether nobody reads on, as in `pfbench list | head -1`; so where that is not told."""
     with suppress(OSError, ValueError, AttributeError):
         look = select.poll()
@@ -97,7 +97,7 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told(error: Exception) -> tuple[str, int]:
+def _error_message(error: Exception) -> tuple[str, int]:
     """Return the sentence and the exit status for an error."""
     if isinstance(error, PfbenchError):
         return str(error), FAILED if isinstance(error, _RAN_AND_FAILED) else BAD_INPUT
@@ -119,7 +119,7 @@ def _told(error: Exception) -> tuple[str, int]:
 
 
 app = typer.Typer(
-    cls=Verbs,
+    cls=CommandGroup,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -127,23 +127,23 @@ app = typer.Typer(
 )
 app.command("list")(listing.list_all)
 app.command("info")(info.info)
-app.command("solve")(solve.solve)
+app.command("solve")(solve_command.solve)
 app.add_typer(data.app, name="data")
-app.command("run")(run.run)
-app.command("report")(report.report)
+app.command("run")(run_command.run)
+app.command("report")(report_command.report)
 app.command("compare")(compare.compare)
-app.command("pack")(pack.pack)
+app.command("pack")(pack_command.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
-app.command("explain")(studies.explain)
-app.command("faults")(studies.faults)
-app.command("power")(studies.power)
-app.command("worst-case")(studies.worst_case)
+app.command("explain")(claim_verbs.explain)
+app.command("faults")(claim_verbs.faults)
+app.command("power")(claim_verbs.power)
+app.command("worst-case")(claim_verbs.compute_worst_cases)
 app.command("receipt")(receipt.receipt)
-app.command("new")(new.new)
+app.command("new")(new.create_files)
 app.command("check")(check.check)
-app.add_typer(store.app, name="store")
-app.add_typer(record.app, name="record")
+app.add_typer(store_command.app, name="store")
+app.add_typer(record_command.app, name="record")
 
 
 @app.callback(invoke_without_command=True)

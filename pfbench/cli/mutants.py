@@ -7,67 +7,71 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.visible import visible
-from pfbench.cli import printing
-from pfbench.cli.report import command_line
-from pfbench.cli.tables import READABLE, columns, heading, show
+from pfbench.base.escaping import escape_text
+from pfbench.cli import terminal
+from pfbench.cli.report_command import command_line
+from pfbench.cli.terminal_tables import READABLE, columns, heading, show
 
 if TYPE_CHECKING:
-    from pfbench.cli.work import Work
+    from pfbench.cli.verification_job import VerificationJob
     from pfbench.verification.claim import Claim
-    from pfbench.verification.fault_study import Studied
     from pfbench.verification.faults.fault import Fault
-    from pfbench.verification.outcomes import Caught
+    from pfbench.verification.mutation_study import StudiedFault
+    from pfbench.verification.outcomes import MutantOutcome
 
-MOST = 12
+MAX_FAULTS = 12
 """So many generated faults of a method are studied if neither --full nor --faults is given."""
 
 MOST_OF_RECEIPTS = 20
 """So many for a receipt."""
 
 
-def find_faults(work: "Work", algorithm: str | None, most: int | None, late: int = 0) -> None:
+def find_faults(
+    work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0
+) -> None:
     """Show which claim catches which fault: planted ones and of our methods, or of somebody's."""
     if algorithm is None:
-        verify_mutants(work, most, late)
+        verify_mutants(work, limit, late)
         return
-    if not work.quiet:
-        printing.announce([algorithm])
-    verify_faults_of(work, algorithm, most, late)
+    if not work.is_quiet:
+        terminal.announce_imports([algorithm])
+    verify_user_faults(work, algorithm, limit, late)
 
 
-def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
+def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) -> None:
     """Hold planted faults to the claims that must catch them, and generated ones to all claims.
 
     At most so many generated ones of a method, and so many late ones; without any, nothing is said
     of them.
     """
-    from pfbench.claims.catalogue import mutants_of
+    from pfbench.claims.catalogue import select_mutants
 
-    planted = mutants_of(work.names)
-    alone = most == 0 and not late
-    wanted = 0 if most == 0 else _most(work, most), late
-    faults, claims, drawn = ([], [], "none") if alone else generated(work, *wanted)
-    with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
-        caught = work.session(steps).catch(planted)
-    studied = [] if alone else studied_faults(work, faults, claims)
-    _write(work, {"mutants": [one.as_json() for one in caught]}, studied, drawn)
-    number = sum(bool(one.by) for one in caught)
-    if not work.quiet:
+    planted = select_mutants(work.names)
+    alone = limit == 0 and not late
+    expected = 0 if limit == 0 else _fault_limit(work, limit), late
+    faults, claims, sample = ([], [], "none") if alone else generate_faults(work, *expected)
+    with work.steps("mutants", sum(len(mutant.expected_claims) for mutant in planted)) as steps:
+        caught = work.session(steps).catch_mutants(planted)
+    studied = [] if alone else study_faults(work, faults, claims)
+    _write(work, {"mutants": [outcome.as_json() for outcome in caught]}, studied, sample)
+    number = sum(bool(outcome.catching_verdicts) for outcome in caught)
+    if not work.is_quiet:
         show(
-            columns(("mutant", "planted fault [caught by]"), map(_caught, caught)),
+            columns(("mutant", "planted fault [caught by]"), map(_caught_row, caught)),
             Text(f"{number} of {len(caught)} planted faults caught"),
-            None if alone else heading(f"generated faults, {drawn}", _told(studied)),
-            most=READABLE,
+            None if alone else heading(f"generated faults, {sample}", _render_study(studied)),
+            limit=READABLE,
         )
     if number < 0.9 * len(caught):
-        printing.fail("fewer than 90 % of the planted faults are caught.")
+        terminal.fail("fewer than 90 % of the planted faults are caught.")
 
 
-def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int = 0) -> None:
+def verify_user_faults(
+    work: "VerificationJob", algorithm: str, limit: int | None, late: int = 0
+) -> None:
     """Say which faults in somebody's algorithm the claims would notice that he names."""
     from pfbench.claims.catalogue import algorithm_and_claims
-    from pfbench.verification.faults.generate import drawn, faults_of
+    from pfbench.verification.faults.generate import generate_faults, sample_faults
     from pfbench.verification.subject import Subject
 
     tested, claims = algorithm_and_claims(algorithm, work.names)
@@ -77,115 +81,134 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int =
             "them, or let its class say them in an attribute claims."
         )
     Subject(tested).check_importable()
-    every = faults_of(tested)
-    if not every:
+    full_list = generate_faults(tested)
+    if not full_list:
         raise InputError(f"no faults can be made in {algorithm}: its modules hold nothing of it.")
-    later = faults_of(tested, late=True) if late else []
-    faults = [*drawn(every, _most(work, most)), *drawn(later, late)]
-    words = f"{len(faults)} of {len(every) + len(later)}"
-    studied = studied_faults(work, faults, claims)
+    later = generate_faults(tested, late=True) if late else []
+    faults = [*sample_faults(full_list, _fault_limit(work, limit)), *sample_faults(later, late)]
+    words = f"{len(faults)} of {len(full_list) + len(later)}"
+    studied = study_faults(work, faults, claims)
     _write(work, {}, studied, words)
-    if not work.quiet:
-        show(heading(f"faults in {algorithm}, {words}", _told(studied)), most=READABLE)
+    if not work.is_quiet:
+        show(heading(f"faults in {algorithm}, {words}", _render_study(studied)), limit=READABLE)
 
 
-def _most(work: "Work", most: int | None) -> int:
-    return most or (10**9 if work.effort == "full" else MOST)
+def _fault_limit(work: "VerificationJob", limit: int | None) -> int:
+    return limit or (10**9 if work.effort == "full" else MAX_FAULTS)
 
 
-def generated(work: "Work", most: int, late: int = 0) -> "tuple[list[Fault], list[Claim], str]":
+def generate_faults(
+    work: "VerificationJob", limit: int, late: int = 0
+) -> "tuple[list[Fault], list[Claim], str]":
     """Return faults of the methods of the named claims, these claims, and how many there are.
 
     At most so many of each method, and so many late ones.
     """
-    from pfbench.claims.catalogue import CLAIMS, selected
-    from pfbench.verification.faults.generate import drawn, faults_of
-    from pfbench.verification.trial import method_of
+    from pfbench.claims.catalogue import CLAIMS, select_claims
+    from pfbench.verification.faults.generate import generate_faults, sample_faults
+    from pfbench.verification.trial import claim_method
 
-    claims = selected(work.names, work.effort) if work.names else list(CLAIMS.values())
-    about = dict.fromkeys(method_of(one) for one in claims if one.algorithm)
+    claims = select_claims(work.names, work.effort) if work.names else list(CLAIMS.values())
+    subject = dict.fromkeys(claim_method(claim) for claim in claims if claim.algorithm)
     chosen, words = list["Fault"](), list[str]()
-    for number, is_late in ((most, False), (late, True)):
-        every = [faults_of(method, late=is_late) for method in about] if number else []
-        found = [one for faults in every for one in drawn(faults, number)]
-        chosen += found
+    for number, is_late in ((limit, False), (late, True)):
+        full_list = [generate_faults(method, late=is_late) for method in subject] if number else []
+        results = [fault for faults in full_list for fault in sample_faults(faults, number)]
+        chosen += results
         if number:
-            words.append(f"{len(found)} of {sum(map(len, every))}{' late ones' * is_late}")
+            words.append(f"{len(results)} of {sum(map(len, full_list))}{' late ones' * is_late}")
     return chosen, claims, " and ".join(words)
 
 
-def studied_faults(
-    work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]"
-) -> "list[Studied]":
+def study_faults(
+    work: "VerificationJob", faults: "Sequence[Fault]", claims: "Sequence[Claim]"
+) -> "list[StudiedFault]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
-    from pfbench.verification.fault_study import study
-    from pfbench.verification.trial import method_of
+    from pfbench.verification.mutation_study import study
+    from pfbench.verification.trial import claim_method
 
-    about = {one.name: method_of(one) for one in claims if one.algorithm}
+    claim_methods = {claim.name: claim_method(claim) for claim in claims if claim.algorithm}
 
-    def claims_of(fault: "Fault") -> "Sequence[Claim]":
-        if fault.algorithm not in about.values():
+    def select_claims(fault: "Fault") -> "Sequence[Claim]":
+        if fault.algorithm not in claim_methods.values():
             return claims
-        return [one for one in claims if about.get(one.name) is fault.algorithm]
+        return [claim for claim in claims if claim_methods.get(claim.name) is fault.algorithm]
 
-    def at_size(fault: "Fault") -> "Claim | None":
-        runs = (one for one in claims_of(fault) if one.name.startswith("methods-run-"))
+    def full_size_settings(fault: "Fault") -> "Claim | None":
+        runs = (claim for claim in select_claims(fault) if claim.name.startswith("methods-run-"))
         return next(runs, None)
 
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
     with work.steps("generated faults", None) as steps:
         sessions = [work.session(steps, effort=effort) for effort in efforts]
-        return study(sessions, faults, claims_of, ADMISSIBLE, at_size)
+        return study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
 
 
 def _write(
-    work: "Work", found: Mapping[str, Any], studied: "Sequence[Studied]", drawn: str
+    work: "VerificationJob",
+    results: Mapping[str, Any],
+    studied_faults: "Sequence[StudiedFault]",
+    sample: str,
 ) -> None:
     """Write what was found as JSON and as Markdown, where that is asked for."""
-    from pfbench.verification.fault_study import report
+    from pfbench.verification.mutation_study import report
     from pfbench.verification.outcomes import Verification
 
     nothing = Verification().as_json() | {"findings": []}
-    work.write({**nothing, **found, "generated": [one.as_json() for one in studied]})
+    work.write({**nothing, **results, "generated": [study.as_json() for study in studied_faults]})
     if work.table is not None:
-        printing.write(report(studied, command_line(), drawn), work.table)
+        terminal.write(report(studied_faults, command_line(), sample), work.table)
 
 
-def _told(studied: "Sequence[Studied]") -> RenderableType:
-    from pfbench.verification.fault_study import by_claim, missed, of_methods, share
+def _render_study(studied_faults: "Sequence[StudiedFault]") -> RenderableType:
+    from pfbench.verification.mutation_study import (
+        catches_by_claim,
+        detection_rate,
+        group_by_method,
+        list_missed_faults,
+    )
 
     rows: list[tuple[Any, ...]] = []
-    for name, of in of_methods(studied).items():
-        same = sum(bool(one.equivalent) for one in of)
-        covered = sum(bool(one.admissible) for one in of)
-        rows.append((name, str(len(of)), str(same), str(covered), str(share(of))))
-    lines = [Text(visible(f"{one.fault.method}: {one.fault.in_words}")) for one in missed(studied)]
-    claims = [(name, str(number)) for name, number in by_claim(studied).items()]
+    for name, faults in group_by_method(studied_faults).items():
+        same = sum(bool(study.equivalent) for study in faults)
+        covered = sum(bool(study.admissible) for study in faults)
+        rows.append((name, str(len(faults)), str(same), str(covered), str(detection_rate(faults))))
+    lines = [
+        Text(escape_text(f"{study.fault.method}: {study.fault.format}"))
+        for study in list_missed_faults(studied_faults)
+    ]
+    claims = [(name, str(number)) for name, number in catches_by_claim(studied_faults).items()]
     return Group(
         columns(("method", "faults", "equivalent", "admissible", "found"), rows),
         columns(("claim", "found first"), claims),
         *([heading("not found", Group(*lines))] if lines else []),
-        Text(f"{share(studied)} found of those neither equivalent nor admissible"),
+        Text(f"{detection_rate(studied_faults)} found of those neither equivalent nor admissible"),
     )
 
 
-def _caught(one: "Caught") -> tuple[str, Text]:
-    names = visible(", ".join(verdict.claim.name for verdict in one.by))
-    by = f"[{names}]" if names else Text(f"[not caught: {_missed(one)}]", "bold red")
-    return one.mutant.name, Text.assemble(visible(one.mutant.about, "\n"), "\n", by)
+def _caught_row(outcome: "MutantOutcome") -> tuple[str, Text]:
+    names = escape_text(", ".join(verdict.claim.name for verdict in outcome.catching_verdicts))
+    by = (
+        f"[{names}]"
+        if names
+        else Text(f"[not caught: {_describe_missed_fault(outcome)}]", "bold red")
+    )
+    return outcome.mutant.name, Text.assemble(
+        escape_text(outcome.mutant.description, "\n"), "\n", by
+    )
 
 
-def _missed(one: "Caught") -> str:
+def _describe_missed_fault(outcome: "MutantOutcome") -> str:
     """Return why no claim notices a fault, and which kind of claim would."""
-    from pfbench.verification.summaries import room
+    from pfbench.verification.summaries import describe_slack
 
     why = []
-    for row in one.verdicts:
-        times = room(row.measured)
+    for row in outcome.verdicts:
+        times = describe_slack(row.measured)
         left = f", and its bound has {times:.3g} times room" if times and times > 1.0 else ""
         why.append(f"{row.claim.name} ({row.claim.kind}) says {row.verdict}{left}")
-    kinds = {row.claim.kind for row in one.verdicts}
+    kinds = {row.claim.kind for row in outcome.verdicts}
     finer = [kind for kind in ("count", "law", "identity") if kind not in kinds]
     hint = f"; a claim of kind {' or '.join(finer)} leaves no room" if finer else ""
-    return visible("; ".join(why) + hint)
+    return escape_text("; ".join(why) + hint)

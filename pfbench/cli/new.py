@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import storing, whole
-from pfbench.base.names import unknown
+from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
-from pfbench.cli.tables import show
+from pfbench.cli.terminal_tables import show
 
 _FORM = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
 
@@ -91,7 +91,7 @@ REPOSITORY: Mapping[str, str] = MappingProxyType(
 _FOLDERS = ("benchopt", "action", "repository")
 
 
-def new(
+def create_files(
     kind: str = argument("KIND", f"One of {', '.join((*NEXT, *_FOLDERS))}.", default=...),
     name: str = argument("NAME", default=...),
 ) -> None:
@@ -104,7 +104,7 @@ def new(
     theorem, its test, the action and a workflow that runs it. Nothing is overwritten.
     """
     if kind not in (*NEXT, *_FOLDERS):
-        raise unknown("kind", kind, (*NEXT, *_FOLDERS))
+        raise unknown_name_error("kind", kind, (*NEXT, *_FOLDERS))
     if not _FORM.fullmatch(name):
         raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
@@ -123,30 +123,37 @@ def new(
         _write_folder(Path(f"{module}_action"), ACTION, names, (command,))
         return
     if kind == "repository":
-        inside = {_with_names(path, names): template for path, template in REPOSITORY.items()}
+        inside = {_substitute_names(path, names): template for path, template in REPOSITORY.items()}
         after = ("git init {folder}", f"cd {{folder}} && sh {module}_action/verify.sh {module}.py")
         _write_folder(Path(names["my-thing"]), inside, names, after)
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
     _check_free(file, test)
-    known = module in sys.stdlib_module_names or keyword.iskeyword(module)
-    if known or module in sys.modules or find_spec(module) is not None:
+    iskeyword = module in sys.stdlib_module_names or keyword.iskeyword(module)
+    if iskeyword or module in sys.modules or find_spec(module) is not None:
         raise InputError(f"{module} is a module or a word of Python already: take another NAME.")
     for path, template in ((file, kind), (test, f"{kind}_test")):
         _write(path, template, names)
-    commands = [one.format(file=file, module=module, cls=names["MyThing"]) for one in NEXT[kind]]
-    shown = [f"wrote {file} and {test}; next:", *(f"  pfbench {one}" for one in commands)]
-    show("\n".join([*shown, f"  pytest {test}"]))
+    commands = [name.format(file=file, module=module, cls=names["MyThing"]) for name in NEXT[kind]]
+    displayed = [
+        f"wrote {file} and {test}; next:",
+        *(f"  pfbench {command}" for command in commands),
+    ]
+    show("\n".join([*displayed, f"  pytest {test}"]))
 
 
 def _suite() -> str:
     """Return the suite quick on another problem, as a template."""
     from pfbench.cli.catalogue import suites
-    from pfbench.runs.planning.on_problem import suite_text
+    from pfbench.runs.planning.suite_on_problem import suite_text
 
     problem = "nonconvex-logistic[source=synthetic,rows=200,columns=10,seed={seed}]"
-    about = "The methods of the suite quick on other problems; docs/compare.md has all fields."
-    text = suite_text(suites()["quick"].read_text("utf-8"), "MyThing", about, {"mine": problem})
+    description = (
+        "The methods of the suite quick on other problems; docs/compare.md has all fields."
+    )
+    text = suite_text(
+        suites()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
+    )
     hint = "# Your own: FILE.py:NAME, from the folder of this file; {seed} is the seed of the run."
     return text.replace("[problems]\n", f"{hint}\n[problems]\n")
 
@@ -158,10 +165,10 @@ def _write_folder(
     _check_free(folder)
     for name, template in inside.items():
         path = folder / name
-        with storing(str(path)):
+        with translate_os_errors(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
         _write(path, template, names)
-    commands = [one.format(folder=folder) for one in after]
+    commands = [name.format(folder=folder) for name in after]
     show("\n  ".join([f"wrote {folder}: {', '.join(inside)}; next:", *commands]))
 
 
@@ -169,12 +176,12 @@ def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
     """Write the text of a template with the names of what is new."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
     text = _suite() if template == "suite" else path_of.read_text("utf-8")
-    with storing(str(path)), whole(path) as target:
-        target.write(_with_names(text, names).encode())
+    with translate_os_errors(str(path)), atomic_write(path) as target:
+        target.write(_substitute_names(text, names).encode())
 
 
-def _with_names(text: str, names: Mapping[str, str]) -> str:
-    return re.sub("|".join(names), lambda found: names[found[0]], text)
+def _substitute_names(text: str, names: Mapping[str, str]) -> str:
+    return re.sub("|".join(names), lambda match: names[match[0]], text)
 
 
 def _check_free(*paths: Path) -> None:

@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
 
 
-def option(value: str, about: str, *names: str, default: Any = None, **more: Any) -> Any:
+def option(value: str, description: str, *names: str, default: Any = None, **overrides: Any) -> Any:
     """Return an option with a value, as the help writes it, and a line about it.
 
     It has the name of its parameter if none is given; more is what `typer.Option` takes.
     """
-    return typer.Option(default, *names, metavar=value, help=about, **more)
+    return typer.Option(default, *names, metavar=value, help=description, **overrides)
 
 
-def flag(about: str, name: str) -> Any:
+def flag(description: str, name: str) -> Any:
     """Return an option without a value, and a line about it."""
-    return typer.Option(False, name, help=about)
+    return typer.Option(False, name, help=description)
 
 
-def argument(value: str, about: str = "", *, default: Any = None) -> Any:
+def argument(value: str, description: str = "", *, default: Any = None) -> Any:
     """Return an argument, as the help writes it; without a line the verb's own text tells of it."""
-    return typer.Argument(default, metavar=value, help=about or None, hidden=not about)
+    return typer.Argument(default, metavar=value, help=description or None, hidden=not description)
 
 
 AS_JSON = flag("Print JSON, and nothing else.", "--json")
@@ -65,25 +65,25 @@ def cpus() -> int:
     return os.cpu_count() or 1
 
 
-def check_place(jobs: int | None, scheduler: str | None) -> None:
+def check_writable_path(jobs: int | None, scheduler: str | None) -> None:
     """Refuse `--jobs` and `--scheduler` that cannot be, before any work."""
-    from pfbench.base.checks import integer
+    from pfbench.base.checks import check_integer
 
     if jobs is not None:
-        integer("--jobs", jobs, least=0)
+        check_integer("--jobs", jobs, minimum=0)
     if jobs is not None and scheduler is not None:
         raise InputError("--jobs and --scheduler exclude each other: leave one of them out.")
 
 
-def strangers_engine(jobs: int | None) -> "Engine":
+def make_untrusted_engine(jobs: int | None) -> "Engine":
     """Return processes of this machine, never this one: a stranger's run may not end."""
-    from pfbench.base.checks import integer
+    from pfbench.base.checks import check_integer
     from pfbench.runs.engines.engine import LocalProcesses
 
-    return LocalProcesses(cpus() if jobs is None else integer("--jobs", jobs, least=1))
+    return LocalProcesses(cpus() if jobs is None else check_integer("--jobs", jobs, minimum=1))
 
 
-def engine_of(jobs: int | None, scheduler: str | None) -> "Engine":
+def make_engine(jobs: int | None, scheduler: str | None) -> "Engine":
     """Return where work is done: in processes of this machine, in this one, or on a cluster."""
     from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pfbench.base.visible import visible
-from pfbench.cli.printing import console
-from pfbench.cli.words import duration, plural, size
+from pfbench.base.escaping import escape_text
+from pfbench.cli.formatting import duration, plural, size
+from pfbench.cli.terminal import console
 
 if TYPE_CHECKING:
-    from pfbench.runs.execute import Outcome
+    from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
 
 _REFRESH = 0.1
@@ -23,7 +23,7 @@ FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
 
 _KEPT = 1000
 
-WRONG = 2.0
+PACE_TOLERANCE = 2.0
 """An expected time that is wrong by more than this factor is told again."""
 
 
@@ -53,7 +53,7 @@ def run_kind(plan: "PlannedRun") -> Kind:
     return problem, algorithm.partition("[")[0], algorithm
 
 
-class Pace:
+class ReportPace:
     """An estimate of the time that is left, told once it is steady, and when a line is due.
 
     The first `slots` steps are left out: the start of the workers and compilation are in them.
@@ -70,28 +70,28 @@ class Pace:
         self._to_come = Counter(kinds)
         self._numbers: dict[Kind, int] = defaultdict(int)
         self._seconds: dict[Kind, float] = defaultdict(float)
-        self._begun = self._told = time.monotonic()
+        self._start_time = self._reported = time.monotonic()
         self._slots, self._lines = slots, 0
-        self._expected: float | None = None
+        self._expected_seconds: float | None = None
         self._from: tuple[float, int] | None = None
         self._wholes: list[tuple[float, float]] = []
 
     @property
-    def elapsed(self) -> float:
+    def seconds_elapsed(self) -> float:
         """Seconds since the work began."""
-        return time.monotonic() - self._begun
+        return time.monotonic() - self._start_time
 
-    def of(self, made: int, remaining: int) -> float | None:
+    def remaining_seconds(self, created: int, remaining: int) -> float | None:
         """Return the seconds of the remaining steps at the pace so far, None without one."""
         if self._from is None:
-            if made >= self._slots:
-                self._from = time.monotonic(), made
+            if created >= self._slots:
+                self._from = time.monotonic(), created
             return None
         since, before = self._from
         longer = self._longer()
-        if made <= before or longer is None:
+        if created <= before or longer is None:
             return None
-        return (time.monotonic() - since) / (made - before) * remaining * longer
+        return (time.monotonic() - since) / (created - before) * remaining * longer
 
     def note(self, kind: Kind, seconds: float) -> None:
         """Record the kind of a finished step and its own seconds."""
@@ -105,16 +105,17 @@ class Pace:
         to_come, done = +self._to_come, self._seconds.get((), 0.0)
         if not (to_come and done):
             return 1.0
-        seen = {
+        visited = {
             kind: next(part for part in (kind, kind[:2]) if part in self._numbers)
             for kind in to_come
             if kind[:2] in self._numbers
         }
-        number = sum(to_come[kind] for kind in seen)
+        number = sum(to_come[kind] for kind in visited)
         if number < KNOWN * to_come.total():
             return None
         seconds = sum(
-            to_come[kind] * self._seconds[part] / self._numbers[part] for kind, part in seen.items()
+            to_come[kind] * self._seconds[part] / self._numbers[part]
+            for kind, part in visited.items()
         )
         return seconds / number / (done / self._numbers[()])
 
@@ -131,39 +132,42 @@ class Pace:
         if left is None:
             return None
         now = time.monotonic()
-        begun = self._from[0] if self._from else self._begun
+        start_time = self._from[0] if self._from else self._start_time
         if not self._wholes or now - self._wholes[-1][0] >= _SAMPLE:
-            self._wholes.append((now, now - begun + left))
+            self._wholes.append((now, now - start_time + left))
             if len(self._wholes) > _KEPT:
                 del self._wholes[::2]
-        if share < SHARE or now - begun < FIRST_LINE:
+        if share < SHARE or now - start_time < FIRST_LINE:
             return None
-        later = [whole for at, whole in self._wholes if at >= (begun + now) / 2]
+        later = [total for position, total in self._wholes if position >= (start_time + now) / 2]
         return left if max(later, default=1.0) <= STEADY * min(later, default=1.0) else None
 
     def is_due(self, left: float | None) -> bool:
         """Return whether to tell now that so many seconds are left; None if that is not known."""
-        since = time.monotonic() - self._told
-        whole = None if left is None else self.elapsed + left
-        wrong = whole is not None and (
-            self._expected is None or not self._expected / WRONG <= whole <= self._expected * WRONG
+        since = time.monotonic() - self._reported
+        seconds_elapsed = None if left is None else self.seconds_elapsed + left
+        wrong = seconds_elapsed is not None and (
+            self._expected_seconds is None
+            or not self._expected_seconds / PACE_TOLERANCE
+            <= seconds_elapsed
+            <= self._expected_seconds * PACE_TOLERANCE
         )
         soon = since >= FIRST_LINE and (wrong or not self._lines)
         if not (soon or since >= BETWEEN_LINES):
             return False
-        self._told, self._expected = time.monotonic(), whole
+        self._reported, self._expected_seconds = time.monotonic(), seconds_elapsed
         self._lines += 1
         return True
 
 
-def told(left: float | None) -> str:
+def remaining_text(left: float | None) -> str:
     """Return what a line says of the seconds that are left: nothing of less than one."""
     if left is None:
         return ", estimating the time left"
     return f", about {duration(left)} left" if left >= 1.0 else ""
 
 
-class Steps:
+class StepProgress:
     """The progress of one piece of work, told on the standard error.
 
     Parameters
@@ -181,7 +185,7 @@ class Steps:
 
     Attributes
     ----------
-    left
+    remaining_seconds
         Returns the seconds that are left, None if that is not known; at the pace so far if it is
         not set.
     """
@@ -189,14 +193,19 @@ class Steps:
     def __init__(
         self, title: str, total: int | None, unit: str, *, quiet: bool = False, slots: int = 1
     ) -> None:
-        self._title, self._total, self._unit, self._quiet = visible(title), total, unit, quiet
-        self._done = self.made = 0
+        self._title, self._total, self._unit, self._is_quiet = (
+            escape_text(title),
+            total,
+            unit,
+            quiet,
+        )
+        self._done = self.run_count = 0
         self._counts = False
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
         self._slots = slots
-        self._told, self._pace = time.monotonic(), Pace(slots)
-        self.left: Callable[[], float | None] = self._at_this_pace
+        self._reported, self._pace = time.monotonic(), ReportPace(slots)
+        self.remaining_seconds: Callable[[], float | None] = self._seconds_left
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -211,7 +220,7 @@ class Steps:
 
     def begin(self, kinds: Iterable[Kind] = ()) -> None:
         """Start the clock: what is not there already, of these kinds, is made from now on."""
-        self._pace = Pace(self._slots, kinds)
+        self._pace = ReportPace(self._slots, kinds)
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
@@ -219,74 +228,79 @@ class Steps:
         if total is not None:
             self._total = total
         if self._bar is None:
-            left = None if self._quiet else self._steady()
-            if not self._quiet and done != self._total and self._pace.is_due(left):
-                self._console.print(f"{self._title}: {self._so_far()}{self._in_words(left)}")
+            left = None if self._is_quiet else self._steady()
+            if not self._is_quiet and done != self._total and self._pace.is_due(left):
+                self._console.print(
+                    f"{self._title}: {self._format()}{self._describe_remaining(left)}"
+                )
             return
         now = time.monotonic()
-        if now - self._told >= _REFRESH:
-            self._told = now
+        if now - self._reported >= _REFRESH:
+            self._reported = now
             self._bar.update(
                 self._task,
                 completed=done,
                 total=self._total,
-                so_far=self._so_far(),
-                left=self._in_words(self._steady()).removeprefix(", "),
+                so_far=self._format(),
+                left=self._describe_remaining(self._steady()).removeprefix(", "),
             )
             self._bar.refresh()
 
-    def say(self, line: str) -> None:
+    def write_line(self, line: str) -> None:
         """Print a line, above the bar where there is one."""
-        if not self._quiet:
-            self._console.print(visible(line))
+        if not self._is_quiet:
+            self._console.print(escape_text(line))
 
-    def _at_this_pace(self) -> float | None:
+    def _seconds_left(self) -> float | None:
         """Return the seconds that are left at the pace so far; what was there already took none."""
         if self._total is None:
             return None
-        return self._pace.of(self._fresh, self._total - self._done)
+        return self._pace.remaining_seconds(self._new_step_count, self._total - self._done)
 
     def _steady(self) -> float | None:
         if not self._total:
             return None
         remaining = self._total - self._done
-        return self._pace.steady(self.left(), self._fresh / max(1, self._fresh + remaining))
+        return self._pace.steady(
+            self.remaining_seconds(),
+            self._new_step_count / max(1, self._new_step_count + remaining),
+        )
 
     @property
-    def _fresh(self) -> int:
+    def _new_step_count(self) -> int:
         """Number of steps that took time: of those that are counted, the ones made now."""
-        return self.made if self._counts else self._done
+        return self.run_count if self._counts else self._done
 
-    def _in_words(self, left: float | None) -> str:
-        return told(left) if self._total else ""
+    def _describe_remaining(self, left: float | None) -> str:
+        return remaining_text(left) if self._total else ""
 
     def advance(self) -> None:
         """Say that one more step is done."""
         self.reach(self._done + 1)
 
-    def count(self, _: object, made: bool) -> None:
+    def count(self, _: object, created: bool) -> None:
         """Say that one more step is done, and whether it was made now (not found in the store)."""
         self._counts = True
-        self.made += made
+        self.run_count += created
         self.advance()
 
-    def count_run(self, outcome: "Outcome") -> None:
+    def count_run(self, outcome: "PlanOutcome") -> None:
         """Count a finished run."""
         if outcome.origin == "made":
             self._pace.note(run_kind(outcome.plan), outcome.entry.run.seconds)
         self.count(outcome.plan, outcome.origin != "stored")
 
-    def made_in_words(self) -> str:
+    def format_made(self) -> str:
         """Return how many steps there are, and how many of them were made now."""
         number = self._done if self._total is None else self._total
         steps = plural(number, self._unit.removesuffix("s"))
-        return f"{steps}, {self.made:,} of them made now"
+        return f"{steps}, {self.run_count:,} of them made now"
 
-    def _so_far(self) -> str:
+    def _format(self) -> str:
         show: Any = size if self._unit == "bytes" else "{:,}".format
         unit = "" if self._unit == "bytes" else f" {self._unit}"
-        of = f" of {show(self._total)}" if self._total is not None else ""
-        return f"{show(self._done)}{of}{unit}"
+        subject = f" of {show(self._total)}" if self._total is not None else ""
+        return f"{show(self._done)}{subject}{unit}"
 
 
 def _bar(target: Console) -> Progress:

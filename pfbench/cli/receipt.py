@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench import __version__
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.failures import ended
+from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
-from pfbench.base.selectors import is_own
-from pfbench.cli import options, printing
-from pfbench.cli.mutants import MOST_OF_RECEIPTS, generated, studied_faults
+from pfbench.base.selectors import is_user_defined
+from pfbench.cli import options, terminal
+from pfbench.cli.formatting import format_count, size
+from pfbench.cli.mutants import MOST_OF_RECEIPTS, generate_faults, study_faults
 from pfbench.cli.options import option
-from pfbench.cli.power import searched
-from pfbench.cli.tables import Fact, show_facts
-from pfbench.cli.units import say_first
-from pfbench.cli.words import size, whole
+from pfbench.cli.power_command import run_searches
+from pfbench.cli.terminal_tables import Fact, show_facts
+from pfbench.cli.units_command import report_departures
 
 if TYPE_CHECKING:
-    from pfbench.cli.work import Work
-    from pfbench.receipts.again import Checked
-    from pfbench.receipts.compared import Suite
-    from pfbench.receipts.content import Found
-    from pfbench.receipts.runs import Row
+    from pfbench.cli.verification_job import VerificationJob
+    from pfbench.receipts.comparison_check import CheckedSuite
+    from pfbench.receipts.receipt_runs import Row
+    from pfbench.receipts.recheck import CheckOutcome
+    from pfbench.receipts.theorem_receipt import TheoremEvidence
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
-    from pfbench.verification.outcomes import Finding
+    from pfbench.verification.outcomes import ErratumFinding
 
 _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 """Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
@@ -37,7 +37,7 @@ _WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
 
 def check_receipt(names: Sequence[str], path: Path) -> None:
     """Refuse what no receipt is made of, before any work."""
-    if len(names) != 1 or not is_own(names[0]):
+    if len(names) != 1 or not is_user_defined(names[0]):
         raise InputError(
             "--receipt takes one FILE.py, FILE.py:NAME or MODULE:NAME; of a paper here it takes "
             "pfbench.claims.KEY:PAPER."
@@ -46,136 +46,150 @@ def check_receipt(names: Sequence[str], path: Path) -> None:
 
 
 def make_receipt(
-    work: "Work", path: Path, faults: int | None, longest: float | None = None
+    work: "VerificationJob", path: Path, faults: int | None, longest: float | None = None
 ) -> None:
     """Put a theorem to every test, and write what was found into an archive.
 
     Generated faults of a method are at most so many; checks that take longer than so many seconds
     are not asked for the least error that they see.
     """
-    from pfbench.claims.catalogue import selected
-    from pfbench.receipts.content import about, write
-    from pfbench.receipts.page import shown, summary
+    from pfbench.claims.catalogue import select_claims
+    from pfbench.receipts.receipt_page import render_pages, summary
+    from pfbench.receipts.theorem_receipt import receipt_fields, write
 
-    claims = selected(work.names, work.effort)
-    say_first(claims, work)
-    most = MOST_OF_RECEIPTS if faults is None else faults
-    found, told, wrong = _found(work, claims, most, longest)
-    said = about(
+    claims = select_claims(work.names, work.effort)
+    report_departures(claims, work)
+    most_of_receipts = MOST_OF_RECEIPTS if faults is None else faults
+    evidence, reported, wrong = _collect_evidence(work, claims, most_of_receipts, longest)
+    statement = receipt_fields(
         work.names[0],
         claims,
-        found,
+        evidence,
         environment=work.engine.environment(),
         version=__version__,
         seed=work.seeds[0],
         effort=work.effort,
     )
-    short = summary(said, found.rows)
-    written = write(path, work.names[0], said, found.rows, shown(said, found.rows))
+    short = summary(statement, evidence.rows)
+    written = write(
+        path, work.names[0], statement, evidence.rows, render_pages(statement, evidence.rows)
+    )
     work.write({"schema": 1, "receipt": str(path), **written})
-    if not work.quiet:
+    if not work.is_quiet:
         facts = [
             Fact("receipt", str(path), "receipt"),
             Fact("says", " · ".join(short.words), "says"),
-            Fact("runs", len(found.rows), "runs", whole(len(found.rows))),
+            Fact("runs", len(evidence.rows), "runs", format_count(len(evidence.rows))),
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
-    for text in told:
-        printing.complain(text)
-    printing.exit_if(wrong)
+    for text in reported:
+        terminal.complain(text)
+    terminal.exit_if(wrong)
 
 
-def _found(
-    work: "Work", claims: "Sequence[Claim]", most: int, longest: float | None
-) -> "tuple[Found, list[str], bool]":
+def _collect_evidence(
+    work: "VerificationJob", claims: "Sequence[Claim]", limit: int, longest: float | None
+) -> "tuple[TheoremEvidence, list[str], bool]":
     """Return what is found of a theorem, what does not hold in words, and whether that is wrong."""
-    from pfbench.claims.catalogue import mutants_of, own_papers
-    from pfbench.receipts.content import Found
+    from pfbench.claims.catalogue import load_user_papers, select_mutants
+    from pfbench.receipts.theorem_receipt import TheoremEvidence
 
-    errata = [one for paper in own_papers(work.names) for one in paper.errata]
+    errata = [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
     with work.steps("verification", len(claims) + len(errata)) as steps:
         done = work.session(steps).verify(claims)
         examined = work.session(steps).examine(errata)
-    planted = mutants_of(work.names)
-    with work.steps("planted faults", sum(len(one.expected) for one in planted)) as steps:
-        caught = work.session(steps).catch(planted)
-    faults, _, drawn = generated(work, most)
-    studied = studied_faults(work, faults, claims)
-    power = searched(work, claims, longest)["quick"]
-    worst, rows, without = _made(work, claims)
-    found = Found(
-        verdicts=[one.as_json() for one in done.rows],
-        errata=[one.as_json() for one in examined],
+    planted = select_mutants(work.names)
+    with work.steps(
+        "planted faults", sum(len(mutant.expected_claims) for mutant in planted)
+    ) as steps:
+        caught = work.session(steps).catch_mutants(planted)
+    faults, _, sample = generate_faults(work, limit)
+    studied = study_faults(work, faults, claims)
+    power = run_searches(work, claims, longest)["quick"]
+    worst, rows, without = _collect_runs(work, claims)
+    evidence = TheoremEvidence(
+        verdicts=[verdict.as_json() for verdict in done.rows],
+        errata=[finding.as_json() for finding in examined],
         faults={
-            "planted": [one.as_json() for one in caught],
-            "generated": [one.as_json() for one in studied],
-            "drawn": drawn,
-            "most": most,
+            "planted": [outcome.as_json() for outcome in caught],
+            "generated": [study.as_json() for study in studied],
+            "drawn": sample,
+            "most": limit,
         },
-        power=_least(power),
+        power=_list_min_errors(power),
         worst=worst,
         rows=rows,
         without=without,
     )
-    doubtful = [one for one in done.rows if one.lost or not one.verdict.is_kept]
-    told = [f"{one.claim.name} is {one.verdict}: {one.reason}" for one in doubtful]
-    errors = [*unseen(examined)]
-    return found, [*told, *errors], bool(errors) or any(one.wrong for one in doubtful)
+    doubtful = [verdict for verdict in done.rows if verdict.lost or not verdict.verdict.is_kept]
+    texts = [f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}" for verdict in doubtful]
+    errors = [*unshown_errata(examined)]
+    return (
+        evidence,
+        [*texts, *errors],
+        bool(errors) or any(verdict.is_wrong for verdict in doubtful),
+    )
 
 
-def _made(
-    work: "Work", claims: "Sequence[Claim]"
+def _collect_runs(
+    work: "VerificationJob", claims: "Sequence[Claim]"
 ) -> "tuple[list[dict[str, Any]], list[Row], dict[str, str]]":
     """Return worst cases of few steps, the runs of all cells, and why a cell has none."""
-    from pfbench.receipts.content import worst_cases
-    from pfbench.receipts.runs import cells, tried
+    from pfbench.receipts.receipt_runs import cells, run_cell
+    from pfbench.receipts.theorem_receipt import worst_cases
     from pfbench.runs.engines.workers import Task
 
-    bounds = [one for one in claims if one.kind == "bound"]
-    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
-    tasks = [Task(worst_cases, (one,), _WORST_LIMIT) for one in bounds]
-    tasks += [Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)]
-    if not work.quiet:
-        printing.note(f"worst cases and runs: {len(tasks)} tasks")
+    bounds = [claim for claim in claims if claim.kind == "bound"]
+    full_list = [(cell, cell.seeds(work.seeds[0])) for claim in claims for cell in cells(claim)]
+    tasks = [Task(worst_cases, (claim,), _WORST_LIMIT) for claim in bounds]
+    tasks += [Task(run_cell, (*pair, index), _RUNS_LIMIT) for index, pair in enumerate(full_list)]
+    if not work.is_quiet:
+        terminal.note(f"worst cases and runs: {len(tasks)} tasks")
     ended: list[Any] = [None] * len(tasks)
-    for one in work.engine.do(tasks):
-        ended[one.index] = one.value if one.status == "done" else f"{one.status}: {one.reason}"
+    for result in work.engine.do(tasks):
+        ended[result.index] = (
+            result.value if result.status == "done" else f"{result.status}: {result.reason}"
+        )
     worst = [
         row
-        for claim, of in zip(bounds, ended, strict=False)
-        for row in ([{"claim": claim.name, "why": of}] if isinstance(of, str) else of)
+        for claim, source in zip(bounds, ended, strict=False)
+        for row in ([{"claim": claim.name, "why": source}] if isinstance(source, str) else source)
     ]
-    made = list(zip(every, ended[len(bounds) :], strict=True))
-    rows = [row for _, of in made if not isinstance(of, str) for row in of]
-    return worst, rows, {cell.name: of for (cell, _), of in made if isinstance(of, str)}
+    created = list(zip(full_list, ended[len(bounds) :], strict=True))
+    rows = [row for _, source in created if not isinstance(source, str) for row in source]
+    return (
+        worst,
+        rows,
+        {cell.name: source for (cell, _), source in created if isinstance(source, str)},
+    )
 
 
-def unseen(examined: "Sequence[Finding]") -> "Iterator[str]":
+def unshown_errata(examined: "Sequence[ErratumFinding]") -> "Iterator[str]":
     """Yield a sentence for each erratum whose evidence does not show it."""
-    for one in examined:
-        if one.lost:
-            yield f"erratum {one.erratum.name} could not be examined: {one.lost}."
-        elif not one.shown:
-            yield f"the evidence for erratum {one.erratum.name} no longer shows it."
+    for finding in examined:
+        if finding.failure_reason:
+            yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
+        elif not finding.is_shown:
+            yield f"the evidence for erratum {finding.erratum.name} no longer shows it."
 
 
-def _least(searches: "Sequence[Any]") -> list[dict[str, Any]]:
+def _list_min_errors(searches: "Sequence[Any]") -> list[dict[str, Any]]:
     """Return of each parameter the least error that is found, and by which claim."""
-    found: dict[tuple[str, str], Any] = {}
-    for one in (search for search in searches if search.asked):
-        key = (one.claim.method, one.parameter)
-        best = found.setdefault(key, one)
-        if (one.least or float("inf")) < (best.least or float("inf")):
-            found[key] = one
+    results: dict[tuple[str, str], Any] = {}
+    for item in (search for search in searches if search.was_run):
+        key = (item.claim.method, item.parameter)
+        best = results.setdefault(key, item)
+        if (item.min_factor or float("inf")) < (best.min_factor or float("inf")):
+            results[key] = item
     return [
         {
             "method": method,
             "parameter": parameter,
-            "least": one.least,
-            "claim": one.claim.name if one.least else "",
+            "least": result.min_factor,
+            "claim": result.claim.name if result.min_factor else "",
         }
-        for (method, parameter), one in found.items()
+        for (method, parameter), result in results.items()
     ]
 
 
@@ -202,168 +216,192 @@ def receipt(
     processes of their own, and named before. Exit status 1 if something is not as it says, could
     not be made again, or was changed.
     """
-    from pfbench.base.checks import real
-    from pfbench.receipts.comparison import COMPARISON
-    from pfbench.receipts.content import RECEIPT
-    from pfbench.runs.storage.archive import opened
+    from pfbench.base.checks import check_real
+    from pfbench.receipts.comparison_receipt import COMPARISON
+    from pfbench.receipts.theorem_receipt import RECEIPT
+    from pfbench.runs.storage.archive import open_archive
 
-    real("--seconds", seconds, above=0.0)
-    engine = options.strangers_engine(jobs)
+    check_real("--seconds", seconds, above=0.0)
+    engine = options.make_untrusted_engine(jobs)
     salt = salt or secrets.token_hex(8)
-    with opened(check, RECEIPT, COMPARISON) as archive:
-        changed = archive.damaged(archive.names)
+    with open_archive(check, RECEIPT, COMPARISON) as archive:
+        changed = archive.find_damaged(archive.names)
         for name in changed:
-            printing.complain(f"{name} in {check} does not match its hash: it was changed.")
-        printing.exit_if(changed)
-        found, same = _checked(archive, check, salt, seconds, engine, files or Path())
+            terminal.complain(f"{name} in {check} does not match its hash: it was changed.")
+        terminal.exit_if(changed)
+        outcome, same = _check_archive(archive, check, salt, seconds, engine, files or Path())
         theorem = archive.form is RECEIPT
-    for text in found.off:
-        printing.complain(ended(text))
-    for text in found.unreached:
-        printing.complain(f"not checked: {ended(text)}")
+    for text in outcome.deviations:
+        terminal.complain(end_sentence(text))
+    for text in outcome.unreached_tasks:
+        terminal.complain(f"not checked: {end_sentence(text)}")
     digest = hashlib.sha256(check.read_bytes()).hexdigest()
-    text = _paragraph(check, digest, archive.about, salt, found, same=same, theorem=theorem)
+    text = _paragraph(check, digest, archive.manifest, salt, outcome, same=same, theorem=theorem)
     facts = [
         Fact("receipt", str(check), "receipt"),
         Fact("sha256", digest),
         Fact("salt", salt),
         Fact("same", same, "versions and machine", "the same" if same else "others"),
-        Fact("runs", found.runs, "runs made again", _of(found.runs)),
-        Fact("new", found.new, "runs with new seeds", whole(found.new)),
+        Fact("runs", outcome.runs, "runs made again", _format_numbers(outcome.runs)),
+        Fact("new", outcome.fresh_runs, "runs with new seeds", format_count(outcome.fresh_runs)),
         Fact(
-            "least_p", found.least, "least p-value", f"{found.least:.2g} of {len(found.laws)} tests"
+            "least_p",
+            outcome.min_p_value,
+            "least p-value",
+            f"{outcome.min_p_value:.2g} of {len(outcome.p_values)} tests",
         ),
-        Fact("verdicts", found.verdicts, "verdicts made again", _of(found.verdicts)),
-        Fact("faults", found.faults, "faults found again", _of(found.faults)),
-        Fact("off", found.off, "not as it says", whole(len(found.off))),
-        Fact("unreached", found.unreached, "not checked", whole(len(found.unreached))),
+        Fact(
+            "verdicts", outcome.verdicts, "verdicts made again", _format_numbers(outcome.verdicts)
+        ),
+        Fact("faults", outcome.faults, "faults found again", _format_numbers(outcome.faults)),
+        Fact("off", outcome.deviations, "not as it says", format_count(len(outcome.deviations))),
+        Fact(
+            "unreached",
+            outcome.unreached_tasks,
+            "not checked",
+            format_count(len(outcome.unreached_tasks)),
+        ),
         Fact("text", text, "for a review"),
     ]
     show_facts(facts, as_json=as_json)
-    printing.exit_if(found.off or found.unreached)
+    terminal.exit_if(outcome.deviations or outcome.unreached_tasks)
 
 
-def _checked(
-    archive: "Archive", path: Path, salt: str, seconds: float, engine: "Engine", beside: Path
-) -> "tuple[Checked, bool]":
+def _check_archive(
+    archive: "Archive", path: Path, salt: str, seconds: float, engine: "Engine", neighbour: Path
+) -> "tuple[CheckOutcome, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
-    from pfbench.kernels.libraries import kernels_of
-    from pfbench.receipts import checking, compared
-    from pfbench.receipts.again import How
-    from pfbench.receipts.content import RECEIPT
-    from pfbench.runs.lock import other
-    from pfbench.runs.pack import at_hand, unpacked
+    from pfbench.kernels.libraries import use_same_kernels
+    from pfbench.receipts import comparison_check, theorem_check
+    from pfbench.receipts.recheck import CheckPlan
+    from pfbench.receipts.theorem_receipt import RECEIPT
+    from pfbench.runs.pack import importable_archive, unpack_archive
+    from pfbench.runs.version_lock import list_changed_versions
 
-    about = archive.about
-    there, here = about["environment"], engine.environment()
-    differ = {**other(about.get("lock", {})), **_elsewhere(there, here)}
-    for name, what in differ.items():
-        printing.complain(f"{name}: {what}.")
+    manifest = archive.manifest
+    environment, current = manifest["environment"], engine.environment()
+    differ = {
+        **list_changed_versions(manifest.get("lock", {})),
+        **_environment_differences(environment, current),
+    }
+    for name, subject in differ.items():
+        terminal.complain(f"{name}: {subject}.")
     rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
-    how = How(engine, rng, not differ, seconds)
-    taken = kernels_of(there.get("blas", ""), here.get("blas", ""))
-    with unpacked(archive) as content, taken as kernels:
+    how = CheckPlan(engine, rng, not differ, seconds)
+    selected = use_same_kernels(environment.get("blas", ""), current.get("blas", ""))
+    with unpack_archive(archive) as content, selected as kernels:
         if kernels:
-            printing.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
-        for name, why in content.take(beside).items():
-            raise InputError(f"{name}, which is not in {path}, {ended(why)}")
+            terminal.complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
+        for name, why in content.take(neighbour).items():
+            raise InputError(f"{name}, which is not in {path}, {end_sentence(why)}")
         for module in content.modules:
-            printing.complain(f"importing {module}, which is in {path}, in processes of its own.")
-        with at_hand(content):
+            terminal.complain(f"importing {module}, which is in {path}, in processes of its own.")
+        with importable_archive(content):
             if archive.form is RECEIPT:
-                rows, pages = _read(archive)
-                found = checking.check(about, rows, how)
+                rows, pages = _read_theorem_receipt(archive)
+                outcome = theorem_check.check(manifest, rows, how)
             else:
-                found, pages = compared.check(
-                    content.folder, about, how, shipped_suite(about["suite"])
+                outcome, pages = comparison_check.check(
+                    content.folder, manifest, how, load_shipped_suite(manifest["suite"])
                 )
-        for name, state in content.other_data().items():
-            found.unreached.append(f"the data set {name} is {state}")
+        for name, state in content.list_changed_data().items():
+            outcome.unreached_tasks.append(f"the data set {name} is {state}")
     for name, text in pages.items():
         if name in archive.names and archive.read(name) == text.encode():
             continue
         if "pfbench" in differ:
-            printing.complain(f"{name} is of another pfbench, and was not drawn anew.")
-            found.undrawn.append(name)
+            terminal.complain(f"{name} is of another pfbench, and was not drawn anew.")
+            outcome.unsampled.append(name)
         else:
-            found.off.append(f"{name} is not what its numbers give")
-    return found, not differ
+            outcome.deviations.append(f"{name} is not what its numbers give")
+    return outcome, not differ
 
 
-def _read(archive: "Archive") -> "tuple[list[Row], Mapping[str, str]]":
+def _read_theorem_receipt(archive: "Archive") -> "tuple[list[Row], Mapping[str, str]]":
     """Return the runs of a theorem's receipt, and its pages, drawn anew."""
-    from pfbench.receipts.content import RUNS
-    from pfbench.receipts.page import shown
-    from pfbench.receipts.runs import read
-    from pfbench.runs.storage.damaged import Damaged
+    from pfbench.receipts.receipt_page import render_pages
+    from pfbench.receipts.receipt_runs import decode_runs
+    from pfbench.receipts.theorem_receipt import RUNS
+    from pfbench.runs.storage.damage import DamagedFileError
 
-    about = archive.about
+    manifest = archive.manifest
     try:
-        rows = read(archive.read(RUNS), len(about["cells"]))
-        return rows, shown(about, rows)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Damaged) as error:
+        rows = decode_runs(archive.read(RUNS), len(manifest["cells"]))
+        return rows, render_pages(manifest, rows)
+    except (
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        DamagedFileError,
+    ) as error:
         raise InputError(
             f"it is no whole receipt ({type(error).__name__}: {error}): get it again from its "
             "author."
         ) from error
 
 
-def shipped_suite(name: str) -> "Suite | None":
+def load_shipped_suite(name: str) -> "CheckedSuite | None":
     """Return pfbench's suite of this name, if its runs are shipped."""
     from pfbench.cli.catalogue import suites
-    from pfbench.cli.compare import shipped_with
-    from pfbench.receipts.compared import Suite
+    from pfbench.cli.compare import load_suite_archive
+    from pfbench.receipts.comparison_check import CheckedSuite
 
-    here = suites().get(name)
-    shipped = shipped_with(here) if here else None
-    return Suite(here.read_text("utf-8"), shipped) if here and shipped else None
+    path = suites().get(name)
+    shipped = load_suite_archive(path) if path else None
+    return CheckedSuite(path.read_text("utf-8"), shipped) if path and shipped else None
 
 
-def _elsewhere(there: Mapping[str, str], here: Mapping[str, str]) -> dict[str, str]:
+def _environment_differences(
+    recorded: Mapping[str, str], current: Mapping[str, str]
+) -> dict[str, str]:
     return {
-        name: f"{there.get(name, 'nothing')} there, {here.get(name, 'nothing')} here"
-        for name in dict.fromkeys([*there, *here])
-        if there.get(name) != here.get(name)
+        name: f"{recorded.get(name, 'nothing')} there, {current.get(name, 'nothing')} here"
+        for name in dict.fromkeys([*recorded, *current])
+        if recorded.get(name) != current.get(name)
     }
 
 
-def _of(numbers: Sequence[int]) -> str:
+def _format_numbers(numbers: Sequence[int]) -> str:
     return f"{numbers[0]} of {numbers[1]}"
 
 
 def _paragraph(
     path: Path,
     digest: str,
-    about: Mapping[str, Any],
+    fields: Mapping[str, Any],
     salt: str,
-    found: "Checked",
+    outcome: "CheckOutcome",
     *,
     same: bool,
     theorem: bool,
 ) -> str:
     """Return what a reviewer can say of it."""
-    of = about["theorem"] if theorem else f"{about['method']} on the suite {about['suite']}"
+    subject = fields["theorem"] if theorem else f"{fields['method']} on the suite {fields['suite']}"
     bits = (
         "counts and bits" if same else "counts (versions or machine differ), and measures to 1e-6"
     )
     also = (
-        f"; so were {_of(found.verdicts)} verdicts, and {_of(found.faults)} faults that its checks "
+        f"; so were {_format_numbers(outcome.verdicts)} verdicts, and {_format_numbers(outcome.faults)} faults that its checks "  # noqa: E501
         "find"
     )
     right = (
         "Statements, constants and units were computed anew and are those of the receipt."
         if theorem
-        else f"The table was drawn anew from the runs; {found.shipped} of other methods are those "
+        else f"The table was drawn anew from the runs; {outcome.suite_runs} of other methods are those "  # noqa: E501
         "that are shipped with pfbench."
     )
-    if found.undrawn:
-        right += f" Its pages ({', '.join(found.undrawn)}) are not drawn anew: read the numbers."
-    wrong = f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
+    if outcome.unsampled:
+        right += (
+            f" Its pages ({', '.join(outcome.unsampled)}) are not drawn anew: read the numbers."
+        )
+    wrong = f"NOT AS IT SAYS, or not checked: {'; '.join([*outcome.deviations, *outcome.unreached_tasks])}."  # noqa: E501
     return (
-        f"The receipt {path.name} (sha256 {digest[:16]}) of {of} was checked with "
+        f"The receipt {path.name} (sha256 {digest[:16]}) of {subject} was checked with "
         f"pfbench {__version__}. In an order drawn by its hash and the salt {salt}, "
-        f"{_of(found.runs)} runs were made again and compared in their {bits}{also * theorem}. "
-        f"{found.new} runs with new seeds were compared with the old ones by {len(found.laws)} "
-        f"rank tests (least p = {found.least:.2g}, level 1e-4 together). "
-        f"{wrong if found.off or found.unreached else right}"
+        f"{_format_numbers(outcome.runs)} runs were made again and compared in their {bits}{also * theorem}. "  # noqa: E501
+        f"{outcome.fresh_runs} runs with new seeds were compared with the old ones by {len(outcome.p_values)} "  # noqa: E501
+        f"rank tests (least p = {outcome.min_p_value:.2g}, level 1e-4 together). "
+        f"{wrong if outcome.deviations or outcome.unreached_tasks else right}"
     )

@@ -7,11 +7,11 @@ from typing import Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from pfbench.base.visible import visible
-from pfbench.cli.tables import fields, folded, heading
+from pfbench.base.escaping import escape_text
+from pfbench.cli.terminal_tables import fields, fold_table, heading
 from pfbench.reporting import tables
-from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
+from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
 from pfbench.reporting.findings import ranking
 from pfbench.reporting.report import Report
 
@@ -19,13 +19,13 @@ _MOST_PAIRS = 20_000
 """So many pairs of algorithms are tested below a sweep, which takes seconds; a report tests all."""
 
 
-def results_of(report: Report) -> Iterator[RenderableType]:
+def result_tables(report: Report) -> Iterator[RenderableType]:
     """Yield the table of results of each study; a remark, if there are very many algorithms."""
     if _is_large(report):
         yield heading("results", "very many algorithms: `pfbench report --text` compares them all.")
         return
     for results in report.results:
-        yield table_of(ranking.table(results))
+        yield render_table(ranking.table(results))
 
 
 def results_as_json(report: Report) -> list[dict[str, Any]] | None:
@@ -40,28 +40,28 @@ def _is_large(report: Report) -> bool:
     return sum(comb(len(panel.groups), 2) for panel in panels) > _MOST_PAIRS
 
 
-def whole_report(contents: Contents) -> Iterator[RenderableType]:
+def render_report(report: ReportContents) -> Iterator[RenderableType]:
     """Yield all that a report says in words and tables."""
-    spec = contents.spec
-    if spec.about or [spec.title] != [part.study.title for part in contents.parts]:
-        yield heading(spec.title, *paragraphs(spec.about))
-    for part in contents.parts:
+    spec = report.spec
+    if spec.introduction or [spec.title] != [part.study.title for part in report.parts]:
+        yield heading(spec.title, *paragraphs(spec.introduction))
+    for part in report.parts:
         yield from _study(part)
-    yield heading("How this was made", fields(contents.provenance()))
-    for environment in contents.environments:
+    yield heading("How this was made", fields(report.provenance()))
+    for environment in report.environments:
         title = f"Environment of {environment.runs} runs"
         yield heading(title, fields(environment.values.items()))
 
 
-def _study(part: Part) -> Iterator[RenderableType]:
+def _study(part: ReportPart) -> Iterator[RenderableType]:
     study, results = part.study, part.results
-    said = [f"- {text}" for text in part.said]
+    statement = [f"- {text}" for text in part.all_sentences]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
-    yield heading(study.title, *paragraphs(study.about), *said, *failure)
-    yield from map(table_of, part.tables)
+    yield heading(study.title, *paragraphs(study.introduction), *statement, *failure)
+    yield from map(render_table, part.tables)
 
 
-def table_of(table: tables.Table) -> RenderableType:
+def render_table(table: tables.Table) -> RenderableType:
     """Return a table of a report under its caption, with the note below it."""
     numeric = [
         name
@@ -70,18 +70,21 @@ def table_of(table: tables.Table) -> RenderableType:
     ]
     parts: list[RenderableType] = []
     for name, rows in table.groups():
-        shown = folded(table.head[1:], [*map(_line, rows)], right=numeric)
-        above = [Text(visible(name), style="italic")] if name else []
-        parts += [*([""] if parts else []), *above, shown]
-    note = [Text(visible(table.note), style="dim")] if table.note else []
+        displayed = fold_table(table.head[1:], [*map(_line, rows)], right=numeric)
+        above = [Text(escape_text(name), style="italic")] if name else []
+        parts += [*([""] if parts else []), *above, displayed]
+    note = [Text(escape_text(table.note), style="dim")] if table.note else []
     return heading(table.caption, *parts, *note)
 
 
-def _line(row: tables.Row) -> list[str | Text]:
+def _line(row: tables.TableRow) -> list[str | Text]:
     """Return the texts of a row; the best are bold."""
     style = {True: "bold", False: ""}
     cells = range(len(row.cells))
     return [
         row.name,
-        *(Text(visible(tables.plain(row.cells[at])), style[at in row.best]) for at in cells),
+        *(
+            Text(escape_text(tables.format_cell(row.cells[cell])), style[cell in row.best])
+            for cell in cells
+        ),
     ]

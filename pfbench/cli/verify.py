@@ -8,27 +8,27 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import is_own
-from pfbench.base.visible import visible
-from pfbench.cli import options, printing
-from pfbench.cli.claims import explain as explain_one
-from pfbench.cli.harder import harder_as_json, harder_in_words, tried_on_harder
-from pfbench.cli.known import soon_verified
+from pfbench.base.escaping import escape_text
+from pfbench.base.selectors import is_user_defined
+from pfbench.cli import options, terminal
+from pfbench.cli.claims_command import explain as explain_one
+from pfbench.cli.formatting import duration, plural
+from pfbench.cli.harder_report import harder_as_json, harder_in_words, try_harder_instances
+from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.mutants import find_faults
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.power import measure_power
-from pfbench.cli.receipt import check_receipt, make_receipt, unseen
-from pfbench.cli.report import command_line
-from pfbench.cli.tables import READABLE, columns, heading, show
-from pfbench.cli.units import of_claims, say_first, show_units
-from pfbench.cli.words import duration, plural
-from pfbench.cli.work import Work, begun
-from pfbench.cli.worst import show_worst_cases
+from pfbench.cli.power_command import measure_power
+from pfbench.cli.receipt import check_receipt, make_receipt, unshown_errata
+from pfbench.cli.report_command import command_line
+from pfbench.cli.terminal_tables import READABLE, columns, heading, show
+from pfbench.cli.units_command import check_claims, report_departures, show_units
+from pfbench.cli.verification_job import VerificationJob, open_job
+from pfbench.cli.worst_case_report import show_worst_cases
 
 if TYPE_CHECKING:
-    from pfbench.claims.harder import Hardest
+    from pfbench.claims.harder_instances import HardestInstance
     from pfbench.verification.claim import Claim
-    from pfbench.verification.outcomes import Finding, Verification
+    from pfbench.verification.outcomes import ErratumFinding, Verification
     from pfbench.verification.verdict import Verdict
 
 
@@ -38,24 +38,27 @@ def verify(
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
     mutants: bool = flag("The verb `faults`: which claim catches which fault.", "--mutants"),
-    planted: bool = flag("Of --mutants: the planted faults alone.", "--planted"),
+    planted_only: bool = flag("Of --mutants: the planted faults alone.", "--planted-only"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
-    late: int | None = option("N", "Of --mutants: late generated faults of each method, too."),
+    late_faults: int | None = option(
+        "N", "Of --mutants: late generated faults of each method, too."
+    ),
     worst_case: bool = flag(
         "The verb `worst-case`: worst cases of a few steps; of your own method or claim, too.",
         "--worst-case",
     ),
-    within: str | None = option(
+    function_class: str | None = option(
         "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
     power: bool = flag("The verb `power`: the smallest error that each check finds.", "--power"),
     units: bool = flag(
         "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
     ),
-    harder: bool = flag(
-        "Of FILE.py: try the instances of the catalogue on bounds that hold, too.", "--harder"
+    harder_instances: bool = flag(
+        "Of FILE.py: try the instances of the catalogue on bounds that hold, too.",
+        "--harder-instances",
     ),
-    longest: float | None = option(
+    max_check_seconds: float | None = option(
         "SECONDS", "Of --power, --receipt: no power of checks that take longer."
     ),
     receipt: Path | None = option(
@@ -64,7 +67,7 @@ def verify(
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
-    at_seed: int | None = option(
+    case_seed: int | None = option(
         "N", "Draws sizes and start of runs at size (0: as stated; of --algorithm: a fresh one)."
     ),
     store: Path = options.STORE,
@@ -82,9 +85,9 @@ def verify(
     not made again, and after an interruption the same command goes on. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
-    from pfbench.base.checks import integer, real
-    from pfbench.claims.catalogue import ERRATA, selected
-    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.base.checks import check_integer, check_real
+    from pfbench.claims.catalogue import ERRATA, select_claims
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
@@ -92,34 +95,36 @@ def verify(
         raise InputError("--mutants, --worst-case, --power and --units exclude each other.")
     if algorithm is not None and (worst_case or power or units):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
-    if within is not None and not worst_case:
-        raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
-    if longest is not None and not (power or receipt):
-        raise InputError("--longest goes with --power or --receipt: give both.")
-    if late is not None and (not mutants or planted):
-        raise InputError("--late goes with --mutants, without --planted.")
-    if planted and (not mutants or faults is not None or algorithm is not None):
-        raise InputError("--planted goes with --mutants, without --faults and --algorithm.")
+    if function_class is not None and not worst_case:
+        raise InputError("--function-class goes with --worst-case FILE.py:NAME: give both.")
+    if max_check_seconds is not None and not (power or receipt):
+        raise InputError("--max-check-seconds goes with --power or --receipt: give both.")
+    if late_faults is not None and (not mutants or planted_only):
+        raise InputError("--late-faults goes with --mutants, without --planted-only.")
+    if planted_only and (not mutants or faults is not None or algorithm is not None):
+        raise InputError("--planted-only goes with --mutants, without --faults and --algorithm.")
     if faults is not None and not (mutants or receipt):
         raise InputError("--faults goes with --mutants: give both.")
     if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
         raise InputError("--receipt makes every test: leave the other option out.")
-    if at_seed is not None and (mutants or worst_case or power or units or receipt):
-        raise InputError("--at-seed goes with claims alone: leave the other option out.")
-    if harder and (algorithm or mutants or worst_case or power or units or receipt or repeat > 1):
-        raise InputError("--harder goes with claims alone: leave the other option out.")
-    options.check_place(jobs, scheduler)
-    algorithm = algorithm and spelled_out("algorithm", algorithm)
-    integer("--repeat", repeat, least=1)
-    if at_seed is not None:
-        integer("--at-seed", at_seed, least=0)
+    if case_seed is not None and (mutants or worst_case or power or units or receipt):
+        raise InputError("--case-seed goes with claims alone: leave the other option out.")
+    if harder_instances and (
+        algorithm or mutants or worst_case or power or units or receipt or repeat > 1
+    ):
+        raise InputError("--harder-instances goes with claims alone: leave the other option out.")
+    options.check_writable_path(jobs, scheduler)
+    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
+    check_integer("--repeat", repeat, minimum=1)
+    if case_seed is not None:
+        check_integer("--case-seed", case_seed, minimum=0)
     if faults is not None:
-        integer("--faults", faults, least=0 if receipt else 1)
-    if late is not None:
-        integer("--late", late, least=0)
-    if longest is not None:
-        real("--longest", longest, above=0)
-    names = named(claims, as_json)
+        check_integer("--faults", faults, minimum=0 if receipt else 1)
+    if late_faults is not None:
+        check_integer("--late-faults", late_faults, minimum=0)
+    if max_check_seconds is not None:
+        check_real("--max-check-seconds", max_check_seconds, above=0)
+    names = resolve_names(claims, as_json)
     if explain is not None:
         explain_named(explain)
         return
@@ -128,81 +133,92 @@ def verify(
         if worst_case:
             list_worst_cases(names, effort)
         else:
-            show(_listed(selected(names, effort), effort, () if names else ERRATA))
+            show(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
         return
     if receipt is not None:
         check_receipt(names, receipt)
     seeds = range(seed, seed + repeat)
-    with begun(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
+    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
         if receipt is not None:
-            make_receipt(work, receipt, faults, longest)
+            make_receipt(work, receipt, faults, max_check_seconds)
         elif mutants:
-            find_faults(work, algorithm, 0 if planted else faults, late or 0)
+            find_faults(work, algorithm, 0 if planted_only else faults, late_faults or 0)
         elif worst_case:
-            verify_worst_cases(work, within or "")
+            verify_worst_cases(work, function_class or "")
         elif power:
-            measure_power(work, longest)
+            measure_power(work, max_check_seconds)
         elif units:
             show_units(work)
         elif repeat > 1:
-            work.at_seed = at_seed or 0
+            work.case_seed = case_seed or 0
             _repeat(work)
         else:
-            _verify(work, algorithm, at_seed, harder)
+            _verify(work, algorithm, case_seed, harder_instances)
 
 
-def named(claims: Sequence[str] | None, target: Path | None) -> list[str]:
+def resolve_names(claims: Sequence[str] | None, target: Path | None) -> list[str]:
     """Return names of claims, a plug-in's as MODULE:NAME; print whose files are imported.
 
     Unless JSON alone is printed.
     """
-    names = [_in_full(name) for name in claims or ()]
-    for name in dict.fromkeys(filter(is_own, names)):
-        if target != printing.STANDARD_OUTPUT:
-            printing.note(f"importing {name}")
+    names = [_expand_name(name) for name in claims or ()]
+    for name in dict.fromkeys(filter(is_user_defined, names)):
+        if target != terminal.STANDARD_OUTPUT:
+            terminal.note(f"importing {name}")
     return names
 
 
-def _in_full(name: str) -> str:
+def _expand_name(name: str) -> str:
     from pfbench.base.plugins import plugin
     from pfbench.claims.catalogue import CLAIMS, claims_about
 
-    found = None if is_own(name) or name in CLAIMS or claims_about(name) else plugin("claim", name)
-    return name if found is None else found.place
+    result = (
+        None
+        if is_user_defined(name) or name in CLAIMS or claims_about(name)
+        else plugin("claim", name)
+    )
+    return name if result is None else result.target
 
 
 def explain_named(name: str) -> None:
     """Say all of a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = named([name], None)
+    (name,) = resolve_names([name], None)
     explain_one(ERRATA[name] if name in ERRATA else claim(name))
 
 
 def _verify(
-    work: Work, algorithm: str | None, at_seed: int | None = None, harder: bool = False
+    work: VerificationJob, algorithm: str | None, at_seed: int | None = None, harder: bool = False
 ) -> None:
-    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
-    from pfbench.verification.session import at_seed_of
+    from pfbench.claims.catalogue import (
+        ERRATA,
+        algorithm_and_claims,
+        load_user_papers,
+        select_claims,
+    )
+    from pfbench.verification.session import choose_case_seed
     from pfbench.verification.subject import Subject
 
-    tested, claims = None, selected(work.names, work.effort)
-    ours = [] if work.names else list(ERRATA.values())
-    errata = ours + [one for paper in own_papers(work.names) for one in paper.errata]
+    tested, claims = None, select_claims(work.names, work.effort)
+    computed = [] if work.names else list(ERRATA.values())
+    errata = computed + [
+        erratum for paper in load_user_papers(work.names) for erratum in paper.errata
+    ]
     if algorithm is not None:
-        if not work.quiet:
-            printing.announce([algorithm])
+        if not work.is_quiet:
+            terminal.announce_imports([algorithm])
         tested, claims = algorithm_and_claims(algorithm, work.names)
         if not claims:
             _check(algorithm, work)
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
-    work.at_seed = at_seed_of(at_seed, claims, algorithm)
-    if work.at_seed and not work.quiet:
-        printing.note(f"sizes and start of runs at size are those of --at-seed {work.at_seed}")
+    work.case_seed = choose_case_seed(at_seed, claims, algorithm)
+    if work.case_seed and not work.is_quiet:
+        terminal.note(f"sizes and start of runs at size are those of --case-seed {work.case_seed}")
     errata = [] if algorithm else errata
-    say_first(claims, work)
+    report_departures(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
     both = f" of {plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
     with work.steps(f"verification{both}", len(claims) + len(errata)) as steps:
@@ -210,112 +226,120 @@ def _verify(
         if algorithm is None:
             done = session.verify(claims, subject)
         else:
-            done = soon_verified(session, claims, subject, steps)
-        found = session.examine(errata)
-    tried = [] if algorithm else tried_on_harder(work, done.rows, harder)
-    _tell(done, found, work, tried)
+            done = verify_informative_first(session, claims, subject, steps)
+        findings = session.examine(errata)
+    tried = [] if algorithm else try_harder_instances(work, done.rows, harder)
+    _report(done, findings, work, tried)
 
 
 def list_worst_cases(names: Sequence[str], effort: str) -> None:
     """List the cases of these names, and the time."""
-    from pfbench.verification.worst_case import selected
+    from pfbench.verification.worst_case import select_cases
 
-    show(_listed(selected(names), effort))
+    show(_render_list(select_cases(names), effort))
 
 
-def verify_worst_cases(work: Work, within: str) -> None:
+def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
     """Compute the worst cases that are named, or those of somebody's own method or claim."""
     from pfbench.verification import worst_case
 
-    own = [name for name in work.names if is_own(name)]
-    if own or within:
+    own = [name for name in work.names if is_user_defined(name)]
+    if own or function_class:
         if len(work.names) != 1 or not own:
             raise InputError("--worst-case takes one FILE.py:NAME at a time, or names of cases.")
         worst_case.check_installed()
-        show_worst_cases(work, own[0], within)
+        show_worst_cases(work, own[0], function_class)
         return
-    cases = worst_case.selected(work.names)
+    cases = worst_case.select_cases(work.names)
     worst_case.check_installed()
     with work.steps("worst cases", len(cases)) as steps:
         done = work.session(steps).verify(cases)
-    _tell(done, [], work)
+    _report(done, [], work)
 
 
-def _tell(
-    done: "Verification", found: "Sequence[Finding]", work: Work, tried: "Sequence[Hardest]" = ()
+def _report(
+    done: "Verification",
+    results: "Sequence[ErratumFinding]",
+    work: VerificationJob,
+    tried: "Sequence[HardestInstance]" = (),
 ) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
-    from pfbench.claims.catalogue import PAPERS, own_papers, titles_of
+    from pfbench.claims.catalogue import PAPERS, load_user_papers, paper_titles
     from pfbench.verification.statistics import MOST_TESTS
-    from pfbench.verification.summaries import in_words
-    from pfbench.verification.tables import verdict_table
+    from pfbench.verification.summaries import format_summary
+    from pfbench.verification.verdict_tables import verdict_table
 
-    units = of_claims([row.claim for row in done.rows], [one.erratum for one in found])
+    units = check_claims([row.claim for row in done.rows], [finding.erratum for finding in results])
     work.write(
         done.as_json()
-        | {"findings": [one.as_json() for one in found], "units": [one.as_json() for one in units]}
+        | {
+            "findings": [finding.as_json() for finding in results],
+            "units": [homogeneity.as_json() for homogeneity in units],
+        }
         | harder_as_json(tried)
     )
     if work.table is not None:
-        titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
-        printing.write(verdict_table(done, found, titles, command_line()), work.table)
-    if not work.quiet:
-        rates = any(row.claim.orders for row in done.rows)
+        titles = paper_titles([*PAPERS.values(), *load_user_papers(work.names)])
+        terminal.write(verdict_table(done, results, titles, command_line()), work.table)
+    if not work.is_quiet:
+        rates = any(row.claim.complexity for row in done.rows)
         title = "comparisons whose winner depends on the criterion"
         show(
             _verdicts(done),
             harder_in_words(tried, done.rows),
-            heading("findings", _found(found)) if found else None,
+            heading("findings", _render_findings(results)) if results else None,
             heading(title, _scales()) if rates else None,
-            Text(in_words(done.summary)),
-            most=READABLE,
+            Text(format_summary(done.summary)),
+            limit=READABLE,
         )
-    for text in unseen(found):
-        printing.complain(text)
-    tests = done.tests + sum(one.tests for one in tried)
+    for text in unshown_errata(results):
+        terminal.complain(text)
+    tests = done.tests + sum(instance.tests for instance in tried)
     if tests > MOST_TESTS:
-        printing.complain(f"{tests} tests share a level that is split over {MOST_TESTS}.")
-    printing.exit_if(not (done.clean and all(one.shown for one in found)))
+        terminal.complain(f"{tests} tests share a level that is split over {MOST_TESTS}.")
+    terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
 
 
-def _repeat(work: Work) -> None:
+def _repeat(work: VerificationJob) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
-    from pfbench.claims.catalogue import selected
-    from pfbench.verification.tables import repeated_table
+    from pfbench.claims.catalogue import select_claims
+    from pfbench.verification.verdict_tables import repetition_table
 
-    claims = selected(work.names, work.effort)
-    made: list[Verification] = []
+    claims = select_claims(work.names, work.effort)
+    verifications: list[Verification] = []
     try:
         with work.steps("verification", len(work.seeds) * len(claims)) as steps:
             for seed in work.seeds:
-                made.append(work.session(steps, seed).verify(claims))
+                verifications.append(work.session(steps, seed).verify(claims))
     finally:
-        if made:
-            text = repeated_table(work.seeds[: len(made)], made, command_line())
-            show(Text(text)) if work.table is None else printing.write(text, work.table)
-    for row in (row for done in made for row in done.rows):
-        if row.wrong:
-            printing.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
-    printing.exit_if(not all(done.clean for done in made))
+        if verifications:
+            text = repetition_table(work.seeds[: len(verifications)], verifications, command_line())
+            show(Text(text)) if work.table is None else terminal.write(text, work.table)
+    for row in (row for done in verifications for row in done.rows):
+        if row.is_wrong:
+            terminal.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
+    terminal.exit_if(not all(done.is_clean for done in verifications))
 
 
-def _check(algorithm: str, work: Work) -> None:
+def _check(algorithm: str, work: VerificationJob) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
     from pfbench.checking import check
-    from pfbench.cli.check import shown
+    from pfbench.cli.check import render_report
 
-    found = check(algorithm, kind="algorithm")
-    work.write(found.as_json())
-    if not work.quiet:
-        show(Text("no claim is named: it is checked, as `pfbench check` does"), shown(found))
-    printing.exit_if(not found.passed)
+    report = check(algorithm, kind="algorithm")
+    work.write(report.as_json())
+    if not work.is_quiet:
+        show(
+            Text("no claim is named: it is checked, as `pfbench check` does"), render_report(report)
+        )
+    terminal.exit_if(not report.is_passed)
 
 
 def _verdicts(done: "Verification") -> RenderableType:
-    from pfbench.verification.repeats import WORDS
-    from pfbench.verification.seen import sizes_in_words
-    from pfbench.verification.stating.horizons import LEFT_OUT
-    from pfbench.verification.stating.rate import NO_EVIDENCE
+    from pfbench.verification.coverage import sizes_in_words
+    from pfbench.verification.reproducibility import WORDS
+    from pfbench.verification.statements.horizons import LEFT_OUT
+    from pfbench.verification.statements.rate import NO_EVIDENCE
     from pfbench.verification.summaries import main_numbers
 
     telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
@@ -326,7 +350,7 @@ def _verdicts(done: "Verification") -> RenderableType:
         rows.append((row.claim.name, verdict, numbers, tested, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "tested on", "time"), rows)
     reasons = [
-        Text(visible(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
+        Text(escape_text(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
         for row in done.rows
         if not row.verdict.is_kept or any(words in row.reason for words in telling)
     ]
@@ -335,38 +359,56 @@ def _verdicts(done: "Verification") -> RenderableType:
 
 def _deciding(row: "Verdict") -> str:
     """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
-    from pfbench.verification.summaries import decided_by
+    from pfbench.verification.summaries import describe_deciding_evidence
 
     if row.verdict != "inconclusive" or row.lost or row.claim.kind != "bound":
         return ""
-    if row.claim.home is None:
+    if row.claim.user_source is None:
         return ""
-    return f" ({decided_by(row.measured, getattr(row.claim.check, 'over', ''))}.)"
+    return f" ({describe_deciding_evidence(row.measured, getattr(row.claim.check, 'over', ''))}.)"
 
 
-def _found(found: "Sequence[Finding]") -> RenderableType:
+def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:
     rows = []
-    for one in found:
-        seen = "NOT EXAMINED" if one.lost else "shown" if one.shown else "NOT SHOWN"
-        told = (one.erratum.name, one.erratum.ruling, one.erratum.as_printed, one.erratum.corrected)
-        rows.append((*told, seen))
+    for finding in results:
+        text = (
+            "NOT EXAMINED"
+            if finding.failure_reason
+            else "shown"
+            if finding.is_shown
+            else "NOT SHOWN"
+        )
+        reported = (
+            finding.erratum.name,
+            finding.erratum.ruling,
+            finding.erratum.as_printed,
+            finding.erratum.corrected,
+        )
+        rows.append((*reported, text))
     return columns(("erratum", "ruling", "as printed or read", "corrected", "evidence"), rows)
 
 
 def _scales() -> RenderableType:
-    from pfbench.claims.catalogue import changes
-    from pfbench.verification.scales import CRITERIA
+    from pfbench.claims.catalogue import criterion_changes
+    from pfbench.verification.criteria import CRITERIA
 
     rows = [
-        (c.comparison, c.count, c.as_published, *(c.under[name] for name in CRITERIA[:2]))
-        for c in changes()
+        (
+            c.comparison,
+            c.count,
+            c.as_published,
+            *(c.order_by_criterion[name] for name in CRITERIA[:2]),
+        )
+        for c in criterion_changes()
     ]
     return columns(("comparison", "count", "as published", *CRITERIA[:2]), rows)
 
 
-def _listed(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
-    rows = [(one.name, one.kind, one.source, duration(one.seconds(effort))) for one in claims]
-    total = sum(one.seconds(effort) for one in claims)
+def _render_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
+    rows = [
+        (claim.name, claim.kind, claim.source, duration(claim.seconds(effort))) for claim in claims
+    ]
+    total = sum(claim.seconds(effort) for claim in claims)
     end = f"{plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
     if errata:
         end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"

@@ -1,11 +1,11 @@
 """Gradient estimators: each turns the oracles into one gradient estimate an iteration."""
 
-from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, coin_of
+from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, latest_coin
+from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
-from pfbench.estimators.loopless import LSVRG, PAGE
-from pfbench.estimators.momentum import STORM, Fading, HeavyBall
+from pfbench.estimators.momentum import STORM, HeavyBall, VanishingWeights
 from pfbench.estimators.saga import SAGA
-from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, Full
+from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
 
 __all__ = [
@@ -23,9 +23,9 @@ __all__ = [
     "EpochEstimator",
     "Estimate",
     "Estimator",
-    "Fading",
-    "Full",
+    "FullGradient",
     "HeavyBall",
+    "VanishingWeights",
     "ZeroSARAH",
-    "coin_of",
+    "latest_coin",
 ]

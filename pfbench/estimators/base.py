@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from pfbench.base.checks import integer
-from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.checks import check_integer
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 
 Estimate = Callable[[Point], Gradient]
 """x_t -> g_t; called once for each iteration, in order."""
 
 
-class Flipped:
+class CoinEstimates:
     """Estimates before each of which, but the first, a coin is flipped.
 
     Parameters
@@ -35,17 +35,17 @@ class Flipped:
         self, estimate: Callable[[Point, bool], Gradient], rng: np.random.Generator, chance: float
     ) -> None:
         self.coin: bool | None = None
-        self._estimate, self._rng, self._chance, self._begun = estimate, rng, chance, False
+        self._estimate, self._rng, self._chance, self._has_started = estimate, rng, chance, False
 
     def __call__(self, x: Point) -> Gradient:
         """Flip, and return the estimate."""
-        if self._begun:
+        if self._has_started:
             self.coin = bool(self._rng.random() < self._chance)
-        self._begun = True
+        self._has_started = True
         return self._estimate(x, self.coin is None or self.coin)
 
 
-def coin_of(estimate: Estimate) -> bool | None:
+def latest_coin(estimate: Estimate) -> bool | None:
     """Return whether the newest coin of estimates fell heads; None where none was flipped."""
     return getattr(estimate, "coin", None)
 
@@ -73,14 +73,14 @@ class Estimator(ABC):
     batch: int
 
     def __post_init__(self) -> None:
-        integer("batch", self.batch, least=1)
+        check_integer("batch", self.batch, minimum=1)
 
     @abstractmethod
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """Return the estimates of one run."""
 
     def draw(
-        self, ask: Asked, rng: np.random.Generator
+        self, ask: AlgorithmOracles, rng: np.random.Generator
     ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         """Draw S, shape (batch,)."""
         return rng.integers(ask.n, size=self.batch)
@@ -99,11 +99,11 @@ class EpochEstimator(Estimator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer("period", self.period, least=1)
+        check_integer("period", self.period, minimum=1)
         if self.snapshot is not None:
-            integer("snapshot", self.snapshot, least=1)
+            check_integer("snapshot", self.snapshot, minimum=1)
 
-    def reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
+    def reference(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the reference gradient at x."""
         if self.snapshot is None or self.snapshot == ask.n:
             return ask.gradient(x)

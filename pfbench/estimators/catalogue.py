@@ -4,18 +4,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pfbench.estimators.base import Estimator
+from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
-from pfbench.estimators.loopless import LSVRG, PAGE
 from pfbench.estimators.momentum import STORM, HeavyBall
 from pfbench.estimators.saga import SAGA
-from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, Full
+from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
 
 ESTIMATORS: Mapping[str, type[Estimator]] = MappingProxyType(
     {
         cls.name: cls
         for cls in (
-            *(Full, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA),
+            *(FullGradient, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA),
             *(PAGE, LSVRG, ZeroSARAH, STORM, HeavyBall),
         )
     }

@@ -9,7 +9,7 @@ from itertools import count
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient, Hessian
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Hessian
 from pfbench.base.state import Point
 from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import keep
@@ -21,7 +21,7 @@ class CASVRG(EpochEstimator):
     name = "casvrg"
     source = "shen2019 GE 4"
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         iterations = count()
         s: Point = None
@@ -47,7 +47,7 @@ class CASPIDERG(EpochEstimator):
     name = "caspiderg"
     source = "shen2019 GE 5"
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         iterations = count()
         previous: Point = None

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.checks import integer, real
-from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.checks import check_integer, check_real
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
 
 
 @dataclass(frozen=True)
-class Fading:
+class VanishingWeights:
     """Weights that fade: ``alpha_t = min(1, scale/(t + offset)^power)``, t = 0, 1, ...
 
     Attributes
@@ -27,7 +27,7 @@ class Fading:
 
     def __post_init__(self) -> None:
         for name in ("power", "scale", "offset"):
-            real(name, getattr(self, name), above=0.0)
+            check_real(name, getattr(self, name), above=0.0)
 
     def __call__(self, t: int) -> float:
         """Return alpha_t."""
@@ -35,39 +35,39 @@ class Fading:
 
 
 @dataclass(frozen=True)
-class Averaging(Estimator):
+class AveragingEstimator(Estimator):
     """An average of batch gradients, of which the newest has the weight alpha, in (0, 1].
 
     The first estimate is the mean over a batch of `snapshot`, S if that is not given.
     """
 
-    alpha: float | Fading
+    alpha: float | VanishingWeights
     snapshot: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.alpha, Fading):
-            real("alpha", self.alpha, above=0.0, most=1.0)
+        if not isinstance(self.alpha, VanishingWeights):
+            check_real("alpha", self.alpha, above=0.0, upper=1.0)
         if self.snapshot is not None:
-            integer("snapshot", self.snapshot, least=1)
+            check_integer("snapshot", self.snapshot, minimum=1)
 
     def weight(self, t: int) -> float:
         """Return alpha_t."""
-        return self.alpha(t) if isinstance(self.alpha, Fading) else self.alpha
+        return self.alpha(t) if isinstance(self.alpha, VanishingWeights) else self.alpha
 
-    def first(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
+    def first(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the first estimate, at x."""
         return ask.batch(rng.integers(ask.n, size=self.snapshot or self.batch), x)
 
 
-class HeavyBall(Averaging):
+class HeavyBall(AveragingEstimator):
     """``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)``."""
 
     name = "heavy-ball"
     source = "Mokhtari, Hassani, Karbasi 2020"
     unbiased = False
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         t = 0
         g: Gradient
@@ -85,7 +85,7 @@ class HeavyBall(Averaging):
         return estimate
 
 
-class STORM(Averaging):
+class STORM(AveragingEstimator):
     """``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``, one S for both.
 
     grad f_S is the mean over S of grad f_i.
@@ -94,7 +94,7 @@ class STORM(Averaging):
     name = "storm"
     source = "Cutkosky, Orabona 2019, STORM"
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         t = 0
         previous: Point = None
@@ -106,8 +106,8 @@ class STORM(Averaging):
                 g = self.first(ask, x, rng)
             else:
                 S = self.draw(ask, rng)
-                kept = 1.0 - self.weight(t)
-                g = ask.batch(S, x) + kept * (g - ask.batch(S, previous))
+                difference = 1.0 - self.weight(t)
+                g = ask.batch(S, x) + difference * (g - ask.batch(S, previous))
             previous, t = x, t + 1
             return g
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient, Table
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Table
 from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
 
@@ -17,7 +17,7 @@ class SAGA(Estimator):
     name = "saga"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         table: Table | None = None
 

@@ -7,8 +7,8 @@ from itertools import count
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import choice
-from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.checks import check_choice
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
@@ -18,7 +18,7 @@ SAMPLINGS = ("uniform", "importance")
 
 
 @dataclass(frozen=True)
-class Full(Estimator):
+class FullGradient(Estimator):
     """The full gradient; its batch is not used."""
 
     name = "full"
@@ -26,7 +26,7 @@ class Full(Estimator):
 
     batch: int = 1
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         return ask.gradient
 
@@ -37,7 +37,7 @@ class SG(Estimator):
     name = "sg"
     source = "shen2019 GE 1"
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
 
@@ -55,7 +55,7 @@ class SVRG(EpochEstimator):
 
     at_snapshot: bool = False
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         iterations = count()
         s: Point = None
@@ -84,7 +84,7 @@ class DoublingSPIDER(Estimator):
 
     batch: int = 1
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         numbers = count(1)
         previous: Point = None
@@ -119,13 +119,13 @@ class SPIDERG(EpochEstimator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("sampling", self.sampling, SAMPLINGS)
+        check_choice("sampling", self.sampling, SAMPLINGS)
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         change = partial(self._change, ask, rng)
         if self.sampling == "importance":
-            change = partial(self._weighed, ask, rng, ask.component_smoothness())
+            change = partial(self._weight_difference, ask, rng, ask.component_smoothness())
         iterations = count()
         previous: Point = None
         g: Gradient
@@ -141,15 +141,17 @@ class SPIDERG(EpochEstimator):
 
         return estimate
 
-    def _change(self, ask: Asked, rng: np.random.Generator, x: Point, y: Point) -> Gradient:
+    def _change(
+        self, ask: AlgorithmOracles, rng: np.random.Generator, x: Point, y: Point
+    ) -> Gradient:
         """Return the mean of the differences over a uniform batch."""
         return ask.difference(self.draw(ask, rng), x, y)
 
-    def _weighed(
-        self, ask: Asked, rng: np.random.Generator, L: Floats, x: Point, y: Point
+    def _weight_difference(
+        self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
         """Return the mean of the differences over n q_i; what has one L_i is asked at once."""
-        drawn, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
-        groups = [drawn[L[drawn] == L_i] for L_i in np.unique(L[drawn])]
+        choice, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
+        groups = [choice[L[choice] == L_i] for L_i in np.unique(L[choice])]
         weighed = (mean / L[S[0]] * len(S) * ask.difference(S, x, y) for S in groups)
         return np.asarray(sum(weighed) / self.batch)

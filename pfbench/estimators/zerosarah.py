@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pfbench.base.checks import real
-from pfbench.base.protocols import Asked, Gradient, Table
+from pfbench.base.checks import check_real
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Table
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
@@ -28,9 +28,9 @@ class ZeroSARAH(Estimator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        real("lam", self.lam, above=0.0, most=1.0)
+        check_real("lam", self.lam, above=0.0, upper=1.0)
 
-    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         table: Table | None = None
         previous: Point = None
@@ -39,12 +39,12 @@ class ZeroSARAH(Estimator):
         def estimate(x: Point) -> Gradient:
             nonlocal table, previous, g
             if table is None:
-                table = ask.table(x) if self.filled else Zeros(ask)
+                table = ask.table(x) if self.filled else ZeroTable(ask)
                 g = table.mean if self.filled else table.replace(self.draw(ask, rng), x)
             else:
                 S, mean = self.draw(ask, rng), table.mean
-                kept = (1.0 - self.lam) * (g - table.difference(S, previous))
-                g = kept + self.lam * mean + table.replace(S, x)
+                product = (1.0 - self.lam) * (g - table.difference(S, previous))
+                g = product + self.lam * mean + table.replace(S, x)
             previous = x
             return g
 
@@ -52,41 +52,41 @@ class ZeroSARAH(Estimator):
 
 
 @dataclass
-class Zeros:
+class ZeroTable:
     """A table that begins with zeros; it asks each component by itself, and stores what it asked.
 
     Attributes
     ----------
     ask
         The oracles.
-    stored
+    gradients
         The gradients that are no longer 0, by component.
     mean
         The mean of all n entries; a number 0 before the first is stored.
     """
 
-    ask: Asked
-    stored: dict[int, Gradient] = field(default_factory=dict)
+    ask: AlgorithmOracles
+    gradients: dict[int, Gradient] = field(default_factory=dict)
     mean: Gradient = field(default_factory=lambda: np.zeros(()))
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         return np.asarray(
-            np.mean([fresh - old for _, fresh, old in self._asked(sample, x)], axis=0)
+            np.mean([fresh - old for _, fresh, old in self._query_components(sample, x)], axis=0)
         )
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
         """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
-        asked = self._asked(sample, x)
-        for i, fresh, old in {one[0]: one for one in asked}.values():
+        components = self._query_components(sample, x)
+        for i, fresh, old in {component[0]: component for component in components}.values():
             self.mean = self.mean + (fresh - old) / self.ask.n
-            self.stored[i] = fresh
-        return np.asarray(np.mean([fresh - old for _, fresh, old in asked], axis=0))
+            self.gradients[i] = fresh
+        return np.asarray(np.mean([fresh - old for _, fresh, old in components], axis=0))
 
-    def _asked(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
+    def _query_components(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
         """Return each index of the sample with its gradient at x and its entry."""
         return [
-            (int(i), g, self.stored.get(int(i), np.zeros_like(g)))
+            (int(i), g, self.gradients.get(int(i), np.zeros_like(g)))
             for i in np.asarray(sample)
             for g in [self.ask.batch(np.array([i]), x)]
         ]

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, sized
+from pfbench.kernels.numba_compilation import check_index, check_size, compile_serial
 
 SCALE = math.sqrt(0.5 * math.pi * math.e)
 """Phi(t) = SCALE erfc(-t/sqrt 2)."""
@@ -25,7 +25,7 @@ SCALE = math.sqrt(0.5 * math.pi * math.e)
 HALF_ROOT = math.sqrt(0.5)
 
 
-@compiled
+@compile_serial
 def psi(t: float) -> float:
     """Return Psi(t) = exp(1 - r^2), r = 1/(2 t - 1)."""
     if t <= 0.5:
@@ -34,7 +34,7 @@ def psi(t: float) -> float:
     return math.exp(1.0 - r * r)
 
 
-@compiled
+@compile_serial
 def psi_slope(t: float) -> float:
     """Return Psi'(t) = 4 r^3 Psi(t), r = 1/(2 t - 1)."""
     if t <= 0.5:
@@ -44,7 +44,7 @@ def psi_slope(t: float) -> float:
     return 4.0 * q * r * math.exp(1.0 - q)
 
 
-@compiled
+@compile_serial
 def psi_curvature(t: float) -> float:
     """Return Psi''(t) = (16 r^6 - 24 r^4) Psi(t), r = 1/(2 t - 1)."""
     if t <= 0.5:
@@ -54,19 +54,19 @@ def psi_curvature(t: float) -> float:
     return 8.0 * q * q * (2.0 * q - 3.0) * math.exp(1.0 - q)
 
 
-@compiled
+@compile_serial
 def phi(t: float) -> float:
     """Return Phi(t); erfc keeps the relative accuracy of both tails."""
     return SCALE * math.erfc(-HALF_ROOT * t)
 
 
-@compiled
+@compile_serial
 def phi_slope(t: float) -> float:
     """Return Phi'(t) = exp((1 - t^2)/2)."""
     return math.exp(0.5 - 0.5 * t * t)
 
 
-@compiled
+@compile_serial
 def value(y: Floats) -> float:
     """Return H_T(y); y has shape (T,)."""
     total = -phi(y[0])
@@ -78,7 +78,7 @@ def value(y: Floats) -> float:
     return total
 
 
-@compiled
+@compile_serial
 def gradient(y: Floats, g: Floats) -> None:
     """Write the gradient of H_T at y to g; both have shape (T,)."""
     g[0] = -phi_slope(y[0])
@@ -91,28 +91,28 @@ def gradient(y: Floats, g: Floats) -> None:
             g[i] = -psi(size) * phi_slope(y[i])
 
 
-@compiled
-def hessian(y: Floats, diagonal: Floats, off: Floats) -> None:
+@compile_serial
+def hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
     """Write the Hessian of H_T at y, which is tridiagonal.
 
-    `diagonal` has shape (T,), `off` shape (T - 1,): the entries (i, i + 1).
+    `diagonal` has shape (T,), `off_diagonal` shape (T - 1,): the entries (i, i + 1).
     """
     diagonal[0] = y[0] * phi_slope(y[0])
     for i in range(1, y.size):
         diagonal[i] = 0.0
-        off[i - 1] = 0.0
+        off_diagonal[i - 1] = 0.0
         size = abs(y[i - 1])
         if not size <= 0.5:
             sign = math.copysign(1.0, y[i - 1])
             diagonal[i - 1] -= sign * psi_curvature(size) * phi(sign * y[i])
-            off[i - 1] = -sign * psi_slope(size) * phi_slope(y[i])
+            off_diagonal[i - 1] = -sign * psi_slope(size) * phi_slope(y[i])
             diagonal[i] = psi(size) * y[i] * phi_slope(y[i])
 
 
 # --- many chains, one on each block of a vector ---------------------------------------------------
 
 
-@compiled
+@compile_serial
 def sum_of_values(x: Floats, length: int, inverse: float) -> float:
     """Return the sum of H(inverse * block) over all blocks of x; x has shape (n * length,)."""
     total = 0.0
@@ -121,71 +121,80 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
     return total
 
 
-@compiled
+@compile_serial
 def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """Add ``weights * grad H(inverse * block)`` of the sampled blocks of x to those of g."""
-    sized(x, g.size)
+    check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):
-        first = checked(indices[s], x.size // length) * length
+        first = check_index(indices[s], x.size // length) * length
         gradient(inverse * x[first : first + length], slopes)
         for j in range(length):
             g[first + j] += weights[s] * slopes[j]
 
 
-@compiled
+@compile_serial
 def add_differences(
     indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """As `add_gradients`, of the difference of the gradients at x and at y."""
-    sized(x, g.size)
-    sized(y, g.size)
+    check_size(x, g.size)
+    check_size(y, g.size)
     at_x, at_y = np.empty(length), np.empty(length)
     for s in range(indices.size):
-        first = checked(indices[s], x.size // length) * length
+        first = check_index(indices[s], x.size // length) * length
         gradient(inverse * x[first : first + length], at_x)
         gradient(inverse * y[first : first + length], at_y)
         for j in range(length):
             g[first + j] += weights[s] * (at_x[j] - at_y[j])
 
 
-@compiled
-def gradients_at(indices: Integers, x: Floats, length: int, inverse: float, out: Floats) -> None:
+@compile_serial
+def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, out: Floats) -> None:
     """Write grad H(inverse * block) of each sampled block to a row of `out`."""
     for s in range(indices.size):
-        first = checked(indices[s], x.size // length) * length
+        first = check_index(indices[s], x.size // length) * length
         gradient(inverse * x[first : first + length], out[s])
 
 
-@compiled
-def hessians(x: Floats, length: int, inverse: float, diagonals: Floats, offs: Floats) -> None:
+@compile_serial
+def hessians(
+    x: Floats, length: int, inverse: float, diagonals: Floats, off_diagonals: Floats
+) -> None:
     """Write the Hessian of H at inverse * block for all blocks of x, one block to a row."""
-    sized(x, diagonals.size)
+    check_size(x, diagonals.size)
     for i in range(x.size // length):
-        hessian(inverse * x[i * length : (i + 1) * length], diagonals[i], offs[i])
+        hessian(inverse * x[i * length : (i + 1) * length], diagonals[i], off_diagonals[i])
 
 
-@compiled
-def add_tridiagonal(diagonal: Floats, off: Floats, v: Floats, scale: float, g: Floats) -> None:
+@compile_serial
+def add_tridiagonal(
+    diagonal: Floats, off_diagonal: Floats, v: Floats, scale: float, g: Floats
+) -> None:
     """Add `scale` times a symmetric tridiagonal matrix times v to g."""
-    sized(v, g.size)
+    check_size(v, g.size)
     for j in range(v.size):
         g[j] += scale * diagonal[j] * v[j]
     for j in range(v.size - 1):
-        g[j] += scale * off[j] * v[j + 1]
-        g[j + 1] += scale * off[j] * v[j]
+        g[j] += scale * off_diagonal[j] * v[j + 1]
+        g[j + 1] += scale * off_diagonal[j] * v[j]
 
 
-@compiled
+@compile_serial
 def add_hessian_products(
-    indices: Integers, weights: Floats, diagonals: Floats, offs: Floats, v: Floats, g: Floats
+    indices: Integers,
+    weights: Floats,
+    diagonals: Floats,
+    off_diagonals: Floats,
+    v: Floats,
+    g: Floats,
 ) -> None:
     """Add ``weights`` times the sampled blocks' Hessians times those of v to those of g."""
-    sized(v, g.size)
+    check_size(v, g.size)
     length = diagonals.shape[1]
     for s in range(indices.size):
-        i = checked(indices[s], diagonals.shape[0])
+        i = check_index(indices[s], diagonals.shape[0])
         first, last = i * length, (i + 1) * length
-        add_tridiagonal(diagonals[i], offs[i], v[first:last], weights[s], g[first:last])
+        add_tridiagonal(diagonals[i], off_diagonals[i], v[first:last], weights[s], g[first:last])

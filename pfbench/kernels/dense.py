@@ -1,34 +1,34 @@
 """Moves of dense points, each in one pass: numpy takes one for every operation."""
 
 from pfbench.base.arrays import Floats
-from pfbench.kernels.compiled import compiled, compiled_vector
+from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
 
 Numbers = tuple[float, float, float]
 
 
-@compiled
-def combined(x: Floats, v: Floats, w: float, out: Floats) -> None:
+@compile_serial
+def combine(x: Floats, v: Floats, w: float, out: Floats) -> None:
     """Write ``(1 - w) x + w v`` to out; all of shape (d,)."""
     for k in range(out.size):
         out[k] = (1.0 - w) * x[k] + w * v[k]
 
 
-@compiled
-def combined_rank_one(x: Floats, u: Floats, v: Floats, scale: float, w: float, out: Floats) -> None:
+@compile_serial
+def combine_rank_one(x: Floats, u: Floats, v: Floats, scale: float, w: float, out: Floats) -> None:
     """Write ``(1 - w) x + w scale u v'`` to out; x and out of shape (M, N)."""
     for i in range(u.size):
         for j in range(v.size):
             out[i, j] = (1.0 - w) * x[i, j] + w * (scale * (u[i] * v[j]))
 
 
-@compiled
-def tilted(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
+@compile_serial
+def tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
     """Write ``g + c (x - u)`` to out; all of shape (d,)."""
     for k in range(out.size):
         out[k] = g[k] + c * (x[k] - u[k])
 
 
-@compiled_vector
+@compile_vectorised
 def products(g: Floats, x: Floats, v: Floats) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2; the sums may be reordered."""
     at_x, at_v, square = 0.0, 0.0, 0.0
@@ -39,7 +39,7 @@ def products(g: Floats, x: Floats, v: Floats) -> Numbers:
     return at_x, at_v, square
 
 
-@compiled_vector
+@compile_vectorised
 def products_rank_one(g: Floats, x: Floats, u: Floats, v: Floats, scale: float) -> Numbers:
     """As `products` with the vertex ``scale u v'``; g and x of shape (M, N)."""
     at_x, at_v, square = 0.0, 0.0, 0.0
@@ -47,9 +47,9 @@ def products_rank_one(g: Floats, x: Floats, u: Floats, v: Floats, scale: float) 
         ui = scale * u[i]
         row = 0.0
         for j in range(v.size):
-            apart = x[i, j] - ui * v[j]
+            distance = x[i, j] - ui * v[j]
             at_x += g[i, j] * x[i, j]
             row += g[i, j] * v[j]
-            square += apart * apart
+            square += distance * distance
         at_v += ui * row
     return at_x, at_v, square

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import compiled
+from pfbench.kernels.numba_compilation import compile_serial
 
 
 class Graph(NamedTuple):
@@ -21,7 +21,7 @@ class Graph(NamedTuple):
     heads: Integers
 
 
-@compiled
+@compile_serial
 def topological_order(graph: Graph) -> Integers:
     """Return the nodes so that edges lead forward; those on or behind a cycle are left out."""
     nodes = graph.indptr.size - 1
@@ -29,25 +29,25 @@ def topological_order(graph: Graph) -> Integers:
     for edge in range(graph.heads.size):
         missing[graph.heads[edge]] += 1
     order = np.empty(nodes, dtype=np.int64)
-    found = 0
+    count = 0
     for node in range(nodes):
         if missing[node] == 0:
-            order[found] = node
-            found += 1
+            order[count] = node
+            count += 1
     done = 0
-    while done < found:
+    while done < count:
         node = order[done]
         done += 1
         for k in range(graph.indptr[node], graph.indptr[node + 1]):
             head = graph.heads[graph.outgoing[k]]
             missing[head] -= 1
             if missing[head] == 0:
-                order[found] = head
-                found += 1
-    return order[:found]
+                order[count] = head
+                count += 1
+    return order[:count]
 
 
-@compiled
+@compile_serial
 def costs_to_go(
     order: Integers, graph: Graph, costs: Floats, sink: int, choice: Integers
 ) -> Floats:
@@ -66,15 +66,15 @@ def costs_to_go(
         best = np.inf
         for j in range(graph.indptr[node], graph.indptr[node + 1]):
             edge = graph.outgoing[j]
-            there = costs[edge] + cost[graph.heads[edge]]
-            if there < best:
-                best = there
+            recorded = costs[edge] + cost[graph.heads[edge]]
+            if recorded < best:
+                best = recorded
                 choice[node] = edge
         cost[node] = best
     return cost
 
 
-@compiled
+@compile_serial
 def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integers:
     """Return the edges of the path that takes edge ``choice[node]`` at each node."""
     path = np.empty(choice.size, dtype=np.int64)
@@ -87,8 +87,8 @@ def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integer
     return path[:length]
 
 
-@compiled
-def most_different_paths(order: Integers, graph: Graph, origin: int, destination: int) -> int:
+@compile_serial
+def max_path_difference(order: Integers, graph: Graph, origin: int, destination: int) -> int:
     """Return the largest number of edges that are on exactly one of two paths.
 
     Two units of flow are sent, where an edge gains 1 with the first unit and loses it with the
@@ -122,23 +122,23 @@ def most_different_paths(order: Integers, graph: Graph, origin: int, destination
     reduced[origin] = 0
     heap = [(0, origin)]
     while len(heap) > 0:
-        here, node = heappop(heap)
-        if here > reduced[node]:
+        current, node = heappop(heap)
+        if current > reduced[node]:
             continue
         for j in range(graph.indptr[node], graph.indptr[node + 1]):
             edge = graph.outgoing[j]
             head = graph.heads[edge]
-            there = here + longest[head] - longest[node] + (1 if used[edge] else -1)
-            if there < reduced[head]:
-                reduced[head] = there
-                heappush(heap, (there, head))
-        if back[node] >= 0 and here < reduced[back[node]]:
-            reduced[back[node]] = here
-            heappush(heap, (here, back[node]))
+            difference = current + longest[head] - longest[node] + (1 if used[edge] else -1)
+            if difference < reduced[head]:
+                reduced[head] = difference
+                heappush(heap, (difference, head))
+        if back[node] >= 0 and current < reduced[back[node]]:
+            reduced[back[node]] = current
+            heappush(heap, (current, back[node]))
     return int(2 * longest[destination] - reduced[destination])
 
 
-@compiled
+@compile_serial
 def greedy_forest(order: Integers, ends: Integers, nodes: int) -> Integers:
     """Return the edges that join two trees when they are added in `order` (Kruskal).
 

@@ -10,7 +10,7 @@ from importlib import import_module
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.compiled import has_numba
+from pfbench.kernels.numba_compilation import has_numba
 
 LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
 """What an algorithm, a set or a problem imports at its first use."""
@@ -27,7 +27,7 @@ def load() -> None:
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
+def single_blas_thread() -> Iterator[None]:
     """Use one BLAS thread inside: more would change the last bits, and spin beside compiled loops.
 
     The libraries are loaded first: scipy has a BLAS of its own, and only one that is loaded can be
@@ -39,7 +39,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def kernels_of(there: str, here: str) -> Iterator[str]:
+def use_same_kernels(recorded: str, current: str) -> Iterator[str]:
     """Let processes that are started inside take the kernels of OpenBLAS that an author had.
 
     Rounding grows in a run that is not stable: by other kernels a measure can come out otherwise by
@@ -47,7 +47,7 @@ def kernels_of(there: str, here: str) -> Iterator[str]:
 
     Parameters
     ----------
-    there, here
+    recorded, current
         What his environment says of BLAS, and ours.
 
     Yields
@@ -56,7 +56,11 @@ def kernels_of(there: str, here: str) -> Iterator[str]:
         The kernels; empty if they are not taken: both have the same, they are not OpenBLAS's of one
         name, this processor cannot compute with them, or they are chosen already.
     """
-    named = set(_KERNELS.findall(there)) if there != here and _CHOICE not in os.environ else set()
+    named = (
+        set(_KERNELS.findall(recorded))
+        if recorded != current and _CHOICE not in os.environ
+        else set()
+    )
     chosen = {_CHOICE: named.pop()} if len(named) == 1 else {}
     trial = [
         sys.executable,

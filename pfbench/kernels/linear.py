@@ -10,12 +10,18 @@ import math
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels import plain
-from pfbench.kernels.compiled import checked, compiled, compiled_vector, sized, without_numba
-from pfbench.kernels.forms import LOG_COSH, LOGISTIC, ROBUST, Columns, Data, Pointers
+from pfbench.kernels import numpy_fallback
+from pfbench.kernels.loop_inputs import LOG_COSH, LOGISTIC, ROBUST, Columns, Pointers, RowData
+from pfbench.kernels.numba_compilation import (
+    check_index,
+    check_size,
+    compile_serial,
+    compile_vectorised,
+    fallback_without_numba,
+)
 
 
-@compiled
+@compile_serial
 def loss(kind: int, z: float, b: float) -> float:
     """Return phi(z; b)."""
     if kind == LOGISTIC:
@@ -29,7 +35,7 @@ def loss(kind: int, z: float, b: float) -> float:
     return 0.5 * r * r
 
 
-@compiled
+@compile_serial
 def slope(kind: int, z: float, b: float) -> float:
     """Return the first derivative of phi in z."""
     if kind == LOGISTIC:
@@ -42,7 +48,7 @@ def slope(kind: int, z: float, b: float) -> float:
     return r
 
 
-@compiled
+@compile_serial
 def curvature(kind: int, z: float, b: float) -> float:
     """Return the second derivative of phi in z."""
     if kind == LOGISTIC:
@@ -58,7 +64,7 @@ def curvature(kind: int, z: float, b: float) -> float:
     return 1.0
 
 
-@compiled_vector
+@compile_vectorised
 def dense_dot(a: Floats, x: Floats) -> float:
     """Return <a, x>; the sum may be reordered."""
     total = 0.0
@@ -67,7 +73,7 @@ def dense_dot(a: Floats, x: Floats) -> float:
     return total
 
 
-@compiled_vector
+@compile_vectorised
 def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
     """Return <a, x> and <a, y>; the sums may be reordered."""
     at_x = 0.0
@@ -78,7 +84,7 @@ def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
     return at_x, at_y
 
 
-@compiled
+@compile_serial
 def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -> float:
     """Return <a_i, x>."""
     total = 0.0
@@ -93,7 +99,7 @@ def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -
     return total
 
 
-@compiled
+@compile_serial
 def dots(
     indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats, y: Floats
 ) -> tuple[float, float]:
@@ -115,7 +121,7 @@ def dots(
     return at_x, at_y
 
 
-@compiled
+@compile_serial
 def add_row(
     indptr: Pointers, indices: Columns, values: Floats, i: int, weight: float, g: Floats
 ) -> None:
@@ -135,36 +141,36 @@ def add_row(
 # --- full passes ----------------------------------------------------------------------------------
 
 
-@without_numba(plain.total_loss)
-@compiled
-def total_loss(kind: int, data: Data, x: Floats) -> float:
+@fallback_without_numba(numpy_fallback.total_loss)
+@compile_serial
+def total_loss(kind: int, data: RowData, x: Floats) -> float:
     """Return the sum of phi over all rows."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
+    check_size(x, data.columns)
     total = 0.0
     for i in range(data.labels.size):
         total += loss(kind, dot(*rows, i, x), data.labels[i])
     return total
 
 
-@without_numba(plain.add_full_gradient)
-@compiled
-def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats) -> None:
+@fallback_without_numba(numpy_fallback.add_full_gradient)
+@compile_serial
+def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
-    sized(g, data.columns)
+    check_size(x, data.columns)
+    check_size(g, data.columns)
     for i in range(data.labels.size):
         at_x = slope(kind, dot(*rows, i, x), data.labels[i])
         add_row(*rows, i, scale * at_x, g)
 
 
-@without_numba(plain.curvatures)
-@compiled
-def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
+@fallback_without_numba(numpy_fallback.curvatures)
+@compile_serial
+def curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of every row to out."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
+    check_size(x, data.columns)
     for i in range(data.labels.size):
         out[i] = curvature(kind, dot(*rows, i, x), data.labels[i])
 
@@ -172,35 +178,35 @@ def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
 # --- samples --------------------------------------------------------------------------------------
 
 
-@compiled
+@compile_serial
 def share(counts: Integers, s: int, size: int) -> float:
     """Return the weight of the s-th index of a sample."""
     return counts[s] / size if counts.size else 1.0 / size
 
 
-@without_numba(plain.slopes_at)
-@compiled
-def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) -> None:
+@fallback_without_numba(numpy_fallback.write_slopes)
+@compile_serial
+def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
+    check_size(x, data.columns)
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         out[s] = slope(kind, dot(*rows, i, x), data.labels[i])
 
 
-@compiled
+@compile_serial
 def regulariser_slope(alpha: float, t: float) -> float:
     """Return the derivative of alpha t^2/(1 + t^2)."""
     q = 1.0 + t * t
     return 2.0 * alpha * t / (q * q)
 
 
-@without_numba(plain.gradients)
-@compiled
+@fallback_without_numba(numpy_fallback.gradients)
+@compile_serial
 def gradients(
     kind: int,
-    data: Data,
+    data: RowData,
     alpha: float,
     indices: Integers,
     counts: Integers,
@@ -210,21 +216,21 @@ def gradients(
 ) -> None:
     """Write the mean of the sampled component gradients to g."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
-    sized(g, data.columns)
+    check_size(x, data.columns)
+    check_size(g, data.columns)
     for j in range(g.size):
         g[j] = regulariser_slope(alpha, x[j])
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         at_x = slope(kind, dot(*rows, i, x), data.labels[i])
         add_row(*rows, i, share(counts, s, size) * at_x, g)
 
 
-@without_numba(plain.differences)
-@compiled
+@fallback_without_numba(numpy_fallback.differences)
+@compile_serial
 def differences(
     kind: int,
-    data: Data,
+    data: RowData,
     alpha: float,
     indices: Integers,
     counts: Integers,
@@ -235,24 +241,24 @@ def differences(
 ) -> None:
     """Write the mean difference of component gradients at x and y to g; one read of each row."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
-    sized(y, data.columns)
-    sized(g, data.columns)
+    check_size(x, data.columns)
+    check_size(y, data.columns)
+    check_size(g, data.columns)
     for j in range(g.size):
         g[j] = regulariser_slope(alpha, x[j]) - regulariser_slope(alpha, y[j])
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         at_x, at_y = dots(*rows, i, x, y)
         b = data.labels[i]
         change = slope(kind, at_x, b) - slope(kind, at_y, b)
         add_row(*rows, i, share(counts, s, size) * change, g)
 
 
-@without_numba(plain.add_changes)
-@compiled
+@fallback_without_numba(numpy_fallback.add_changes)
+@compile_serial
 def add_changes(
     kind: int,
-    data: Data,
+    data: RowData,
     indices: Integers,
     counts: Integers,
     size: int,
@@ -262,19 +268,19 @@ def add_changes(
 ) -> None:
     """Add the mean of a_i (phi'(<a_i, x>) - stored_i) over the sample to g."""
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
-    sized(g, data.columns)
+    check_size(x, data.columns)
+    check_size(g, data.columns)
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         change = slope(kind, dot(*rows, i, x), data.labels[i]) - stored[i]
         add_row(*rows, i, share(counts, s, size) * change, g)
 
 
-@without_numba(plain.replace)
-@compiled
+@fallback_without_numba(numpy_fallback.replace)
+@compile_serial
 def replace(
     kind: int,
-    data: Data,
+    data: RowData,
     indices: Integers,
     counts: Integers,
     size: int,
@@ -288,13 +294,13 @@ def replace(
     An index that was drawn again finds its slope stored: it changes nothing the second time.
     """
     rows = data.indptr, data.indices, data.values
-    sized(x, data.columns)
-    sized(g, data.columns)
-    sized(mean, data.columns)
-    sized(stored, data.labels.size)
+    check_size(x, data.columns)
+    check_size(g, data.columns)
+    check_size(mean, data.columns)
+    check_size(stored, data.labels.size)
     slopes = np.empty(indices.size)
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         slopes[s] = slope(kind, dot(*rows, i, x), data.labels[i])
         add_row(*rows, i, share(counts, s, size) * (slopes[s] - stored[i]), g)
     for s in range(indices.size):
@@ -303,10 +309,10 @@ def replace(
         stored[i] = slopes[s]
 
 
-@without_numba(plain.add_curvature_products)
-@compiled
+@fallback_without_numba(numpy_fallback.add_curvature_products)
+@compile_serial
 def add_curvature_products(
-    data: Data,
+    data: RowData,
     indices: Integers,
     counts: Integers,
     size: int,
@@ -316,9 +322,9 @@ def add_curvature_products(
 ) -> None:
     """Add the mean of curvature * a_i <a_i, v> over the sample to g."""
     rows = data.indptr, data.indices, data.values
-    sized(v, data.columns)
-    sized(g, data.columns)
+    check_size(v, data.columns)
+    check_size(g, data.columns)
     for s in range(indices.size):
-        i = checked(indices[s], data.labels.size)
+        i = check_index(indices[s], data.labels.size)
         at_v = curvature_at[i] * dot(*rows, i, v)
         add_row(*rows, i, share(counts, s, size) * at_v, g)

@@ -9,10 +9,10 @@ import math
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.kernels.compiled import compiled
+from pfbench.kernels.numba_compilation import compile_serial
 
 
-@compiled
+@compile_serial
 def _pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
@@ -23,7 +23,7 @@ def _pivot(
     return x - a[i] - square / before, 1.0 + square * slope / (before * before)
 
 
-@compiled
+@compile_serial
 def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
 
@@ -42,8 +42,8 @@ def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float
     return log, slope
 
 
-@compiled
-def largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
+@compile_serial
+def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
     """Return the largest eigenvalue of T by Newton's method from above, which never overshoots.
 
     `upper` is any number that is at least the eigenvalue.
@@ -65,7 +65,7 @@ def largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
     return x
 
 
-@compiled
+@compile_serial
 def leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
     """Write the unit eigenvector of T for its largest eigenvalue x to q[:k].
 
@@ -101,7 +101,7 @@ def leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> No
         q[i] /= norm
 
 
-@compiled
+@compile_serial
 def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
     """Return the point at or above x where log det(. - T) - sum log b reaches `target`.
 

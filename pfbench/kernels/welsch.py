@@ -12,8 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
-from pfbench.kernels.observed import Reading, Rows, read_at
+from pfbench.kernels.numba_compilation import (
+    check_index,
+    compile_parallel,
+    compile_serial,
+    compile_vectorised,
+    prange,
+)
+from pfbench.kernels.observed_entries import EntryView, ObservedRows, entry_at_position
 
 _TAYLOR = tuple(1.0 / math.factorial(k) for k in range(11))
 
@@ -21,8 +27,8 @@ _BLOCK = 2048
 """Entries that stay in the first cache while they are gone through twice."""
 
 
-class Entries(NamedTuple):
-    """Where entries are observed (see `Rows`), what they are (shape (n,)), the loss's scale."""
+class WelschEntries(NamedTuple):
+    """Where entries are observed (see `ObservedRows`), what they are (shape (n,)), the loss's scale."""  # noqa: E501
 
     indptr: npt.NDArray[np.uint32]
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
@@ -30,7 +36,7 @@ class Entries(NamedTuple):
     sigma: float
 
 
-@compiled_vector
+@compile_vectorised
 def decay(a: float) -> float:
     """Return exp(-a) for a >= 0."""
     t = -min(a, 64.0) * 0.015625
@@ -53,13 +59,13 @@ def decay(a: float) -> float:
     return e * e
 
 
-@compiled
+@compile_serial
 def slope(z: float, sigma: float) -> float:
     """Return psi'(z) = z/sigma exp(-z^2/(2 sigma))."""
     return z / sigma * decay(z * z / (2.0 * sigma))
 
 
-@compiled
+@compile_serial
 def curvature(z: float, sigma: float) -> float:
     """Return psi''(z) = (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma))."""
     return (1.0 - z * z / sigma) / sigma * decay(z * z / (2.0 * sigma))
@@ -68,9 +74,9 @@ def curvature(z: float, sigma: float) -> float:
 # --- full sweeps ------------------------------------------------------------------------------
 
 
-@compiled_vector
+@compile_vectorised
 def gradient_rows(
-    first: int, last: int, entries: Entries, x: Reading, scale: float, g: Floats
+    first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """Apply the step of `x` to x.values and write ``scale * psi'`` of the new residuals to g."""
     indptr, indices, targets, sigma = entries
@@ -90,18 +96,18 @@ def gradient_rows(
             g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
 
 
-@compiled_parallel
+@compile_parallel
 def gradient_parallel(
-    bounds: Integers, entries: Entries, x: Reading, scale: float, g: Floats
+    bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """As `gradient_rows`, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
-@compiled_vector
+@compile_vectorised
 def slope_rows(
-    first: int, last: int, entries: Entries, x: Reading, scale: float, g: Floats
+    first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """As `gradient_rows`, without applying the step of `x`."""
     indptr, indices, targets, sigma = entries
@@ -119,15 +125,17 @@ def slope_rows(
             g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
 
 
-@compiled_parallel
-def slope_parallel(bounds: Integers, entries: Entries, x: Reading, scale: float, g: Floats) -> None:
+@compile_parallel
+def slope_parallel(
+    bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
+) -> None:
     """As `slope_rows`, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
-@compiled_vector
-def loss_rows(first: int, last: int, entries: Entries, x: Reading) -> float:
+@compile_vectorised
+def loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
     """Return the sum of psi over some rows; nothing is written."""
     indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
@@ -140,8 +148,8 @@ def loss_rows(first: int, last: int, entries: Entries, x: Reading) -> float:
     return total
 
 
-@compiled_parallel
-def loss_parallel(bounds: Integers, entries: Entries, x: Reading) -> float:
+@compile_parallel
+def loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
     """As `loss_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
@@ -149,7 +157,7 @@ def loss_parallel(bounds: Integers, entries: Entries, x: Reading) -> float:
     return float(parts.sum())
 
 
-@compiled_vector
+@compile_vectorised
 def curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
     """Write psi'' of each residual to out."""
     inverse = 1.0 / sigma
@@ -161,39 +169,52 @@ def curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 # --- samples ----------------------------------------------------------------------------------
 
 
-@compiled
-def add_slopes(indices: Integers, weights: Floats, entries: Entries, x: Reading, g: Floats) -> None:
+@compile_serial
+def add_slopes(
+    indices: Integers, weights: Floats, entries: WelschEntries, x: EntryView, g: Floats
+) -> None:
     """Add ``weights * psi'`` at the sampled positions to g."""
-    rows = Rows(entries.indptr, entries.indices)
+    rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
-        k = checked(indices[s], g.size)
-        g[k] += weights[s] * slope(read_at(rows, x, k) - entries.targets[k], entries.sigma)
+        k = check_index(indices[s], g.size)
+        g[k] += weights[s] * slope(
+            entry_at_position(rows, x, k) - entries.targets[k], entries.sigma
+        )
 
 
-@compiled
+@compile_serial
 def add_slope_differences(
-    indices: Integers, weights: Floats, entries: Entries, x: Reading, y: Reading, g: Floats
+    indices: Integers,
+    weights: Floats,
+    entries: WelschEntries,
+    x: EntryView,
+    y: EntryView,
+    g: Floats,
 ) -> None:
     """Add ``weights * (psi' at x - psi' at y)`` at the sampled positions to g."""
-    rows = Rows(entries.indptr, entries.indices)
+    rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
-        k = checked(indices[s], g.size)
-        at_x = slope(read_at(rows, x, k) - entries.targets[k], entries.sigma)
-        at_y = slope(read_at(rows, y, k) - entries.targets[k], entries.sigma)
+        k = check_index(indices[s], g.size)
+        at_x = slope(entry_at_position(rows, x, k) - entries.targets[k], entries.sigma)
+        at_y = slope(entry_at_position(rows, y, k) - entries.targets[k], entries.sigma)
         g[k] += weights[s] * (at_x - at_y)
 
 
-@compiled
+@compile_serial
 def add_curvature_products(
     indices: Integers,
     weights: Floats,
-    rows: Rows,
-    x: Reading,
-    y: Reading,
+    rows: ObservedRows,
+    x: EntryView,
+    y: EntryView,
     curvature_at: Floats,
     g: Floats,
 ) -> None:
     """Add ``weights * curvature * (x - y)`` at the sampled positions to g."""
     for s in range(indices.size):
-        k = checked(indices[s], g.size)
-        g[k] += weights[s] * curvature_at[k] * (read_at(rows, x, k) - read_at(rows, y, k))
+        k = check_index(indices[s], g.size)
+        g[k] += (
+            weights[s]
+            * curvature_at[k]
+            * (entry_at_position(rows, x, k) - entry_at_position(rows, y, k))
+        )

@@ -1,6 +1,6 @@
 """Measures of stationarity and error: functions of a problem and a state, never counted."""
 
-from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES, available, named
+from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES, available, select_measures
 from pfbench.measures.common import (
     coin,
     estimator_error,
@@ -21,7 +21,7 @@ __all__ = [
     "fw_gap",
     "gradient_mapping_lambda",
     "gradient_mapping_sq",
-    "named",
     "objective",
+    "select_measures",
     "value",
 ]

@@ -5,13 +5,13 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pfbench.base.checks import real
+from pfbench.base.checks import check_real
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import unknown_name_error
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import common
-from pfbench.measures.own import OwnMeasure
+from pfbench.measures.user_measure import UserMeasure
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -26,7 +26,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 """The measures that every problem has; a problem adds its own."""
 
 
-class Meaning(NamedTuple):
+class MeasureInfo(NamedTuple):
     """What a measure means, in a line, and where it is from."""
 
     summary: str
@@ -35,45 +35,45 @@ class Meaning(NamedTuple):
 
 _ERROR = "root mean square error"
 
-MEANING: Mapping[str, Meaning] = MappingProxyType(
+MEANING: Mapping[str, MeasureInfo] = MappingProxyType(
     {
-        "objective": Meaning("Psi = f + h", "the problem"),
-        "value": Meaning("f", "the problem"),
-        "fw_gap": Meaning(
+        "objective": MeasureInfo("Psi = f + h", "the problem"),
+        "value": MeasureInfo("f", "the problem"),
+        "fw_gap": MeasureInfo(
             "Frank-Wolfe gap max <grad f(x), x - u> over u in the set; exact, or a certified upper "
             "bound",
             "Jaggi 2013",
         ),
-        "fw_gap_lower": Meaning("certified lower bound of fw_gap", "Jaggi 2013"),
-        "gradient_mapping_sq": Meaning(
+        "fw_gap_lower": MeasureInfo("certified lower bound of fw_gap", "Jaggi 2013"),
+        "gradient_mapping_sq": MeasureInfo(
             "squared norm of the gradient mapping at lambda", "Ghadimi, Lan, Zhang 2016"
         ),
-        "gradient_mapping_lambda": Meaning("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
-        "estimator_error": Meaning(
+        "gradient_mapping_lambda": MeasureInfo("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
+        "estimator_error": MeasureInfo(
             "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
         ),
-        "coin": Meaning(
+        "coin": MeasureInfo(
             "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
             "else 0 (not in final)",
             "Li, Bao, Zhang, Richtarik 2021",
         ),
-        "dual_norm": Meaning(
+        "dual_norm": MeasureInfo(
             "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
         ),
-        "lmo_lower": Meaning(
+        "lmo_lower": MeasureInfo(
             "<M, O>/|M|_* of the linear minimisation -rho O at the estimate M; 1 if it is exact",
             "pfbench",
         ),
-        "lmo_upper": Meaning("|O| of that O; 1 if it is exact", "pfbench"),
-        "lmo_products": Meaning(
+        "lmo_upper": MeasureInfo("|O| of that O; 1 if it is exact", "pfbench"),
+        "lmo_products": MeasureInfo(
             "products of matrices in a linear minimisation by products; 0 if it is exact",
             "Kim, Oh 2026",
         ),
-        "rmse_heldout": Meaning(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
-        "rmse_heldout_mean": Meaning(
+        "rmse_heldout": MeasureInfo(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
+        "rmse_heldout_mean": MeasureInfo(
             "the same error of predicting the mean of the observed entries", "pfbench"
         ),
-        "rmse_truth": Meaning(
+        "rmse_truth": MeasureInfo(
             f"{_ERROR} of all entries against the underlying matrix", "li2019 section 4"
         ),
     }
@@ -87,10 +87,10 @@ BRACKETS = frozenset({"fw_gap"})
 def available(problem: Problem) -> dict[str, Measure]:
     """Return all measures of a problem by name."""
     own = problem.measures().items()
-    return {**MEASURES, **{name: OwnMeasure(measure) for name, measure in own}}
+    return {**MEASURES, **{name: UserMeasure(measure) for name, measure in own}}
 
 
-def named(problem: Problem, names: list[str]) -> dict[str, Measure]:
+def select_measures(problem: Problem, names: list[str]) -> dict[str, Measure]:
     """Return the measures of these names, as ``gradient_mapping_sq[lam=0.25]`` with a lambda.
 
     Raises
@@ -98,19 +98,21 @@ def named(problem: Problem, names: list[str]) -> dict[str, Measure]:
     InputError
         If a name is unknown for this problem (the nearest is suggested), or takes no parameters.
     """
-    known = available(problem)
-    return {name: _named(problem, known, Selector.parse(name)) for name in names}
+    existing = available(problem)
+    return {name: _select_measure(problem, existing, Selector.parse(name)) for name in names}
 
 
-def _named(problem: Problem, known: Mapping[str, Measure], asked: Selector) -> Measure:
-    if asked.name not in known:
-        raise unknown(f"measure of {problem.name}", asked.name, known)
-    if not asked.parameters:
-        return known[asked.name]
-    if asked.name != "gradient_mapping_sq" or [*asked.parameters] != ["lam"]:
+def _select_measure(
+    problem: Problem, existing: Mapping[str, Measure], selector: Selector
+) -> Measure:
+    if selector.name not in existing:
+        raise unknown_name_error(f"measure of {problem.name}", selector.name, existing)
+    if not selector.parameters:
+        return existing[selector.name]
+    if selector.name != "gradient_mapping_sq" or [*selector.parameters] != ["lam"]:
         raise InputError(
-            f"{asked}: of all measures gradient_mapping_sq alone takes a parameter, lam, as in "
+            f"{selector}: of all measures gradient_mapping_sq alone takes a parameter, lam, as in "
             "gradient_mapping_sq[lam=0.25]."
         )
-    lam = real("the lam of gradient_mapping_sq", asked.parameters["lam"], above=0.0)
+    lam = check_real("the lam of gradient_mapping_sq", selector.parameters["lam"], above=0.0)
     return partial(common.gradient_mapping_sq, lam=lam)

@@ -11,13 +11,13 @@ import numpy as np
 
 from pfbench.base.arrays import norm
 from pfbench.base.checks import scalar
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.protocols import Bracket, Gradient, Problem
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.protocols import Gradient, IntervalMeasure, Problem
 from pfbench.base.state import Point, State
 from pfbench.points import distance, inner, view
 
 
-def gradient_at(problem: Problem, x: Point) -> tuple[Point, Gradient]:
+def view_and_gradient(problem: Problem, x: Point) -> tuple[Point, Gradient]:
     """Return a view of x and the exact gradient there."""
     x = view(x)
     return x, problem.gradient(x)
@@ -35,7 +35,7 @@ def objective(problem: Problem, state: State) -> float:
     return value(problem, state) + (0.0 if h is None else h.value(state.x))
 
 
-def fw_gap(problem: Problem, state: State) -> Bracket | None:
+def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
 
     Both are the exact gap, or a certified interval where the minimisation is not exact; None where
@@ -49,7 +49,7 @@ def fw_gap(problem: Problem, state: State) -> Bracket | None:
     """
     if "set" in problem.lacks:
         return None
-    x, g = gradient_at(problem, state.x)
+    x, g = view_and_gradient(problem, state.x)
     at_x = inner(g, x)
     lower, upper = problem.minimum(g)
     gap = at_x - lower
@@ -88,10 +88,10 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
     lam = lam or gradient_mapping_lambda(problem, state)
     if lam is None:
         return None
-    x, g = gradient_at(problem, state.x)
+    x, g = view_and_gradient(problem, state.x)
     try:
         projected = problem.prox(x, g, lam)
-    except Refused:
+    except RefusedError:
         return None
     size = distance(x, projected) / lam
     return size**2 if size < _ROOT else math.inf  # of a run that diverges
@@ -113,6 +113,6 @@ def estimator_error(problem: Problem, state: State) -> float | None:
     """
     if state.at is None or state.estimate is None:
         return None
-    _, g = gradient_at(problem, state.at)
+    _, g = view_and_gradient(problem, state.at)
     error: Any = state.estimate - g
     return float((error.ravel() @ error.ravel()) ** 0.5)

@@ -1,6 +1,6 @@
 """What an algorithm asks: a bundle of oracles that counts every call and keeps the budget."""
 
-from pfbench.oracles.bundle import Oracles, offering
+from pfbench.oracles.bundle import Oracles, restrict_oracles
 from pfbench.oracles.ledger import Ledger
 
-__all__ = ["Ledger", "Oracles", "offering"]
+__all__ = ["Ledger", "Oracles", "restrict_oracles"]

@@ -9,12 +9,12 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import scalar
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Backend, Form, Gradient, Hessian, Table
-from pfbench.base.sample import Indices, drawn_indices
+from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
+from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO, Ledger
 
-VERBS = (
+ORACLES = (
     *("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table"),
     "component_smoothness",
 )
@@ -49,16 +49,25 @@ class Oracles:
         Euclidean diameter of the feasible set (infinite where there is none).
     """
 
-    __slots__ = ("D", "_backend", "_checks", "_ledger", "_quiet", "_spent", "_unconstrained", "n")
+    __slots__ = (
+        "D",
+        "_backend",
+        "_charge",
+        "_charge_quickly",
+        "_checks",
+        "_ledger",
+        "_unconstrained",
+        "n",
+    )
 
     def __init__(
-        self, backend: Backend, ledger: Ledger, diameter: float, form: Form | None = None
+        self, backend: Backend, ledger: Ledger, diameter: float, form: PointFormat | None = None
     ) -> None:
         self._backend = backend
         self._ledger = ledger
-        self._spent, self._quiet = ledger.spent, ledger.quiet
+        self._charge, self._charge_quickly = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained
-        self._checks = _Checks(form)
+        self._checks = _ArgumentChecks(form)
         self.n = backend.n
         self.D = diameter
 
@@ -66,37 +75,37 @@ class Oracles:
         """Return the full gradient at x: 1 FO, n SFO."""
         checks = self._checks
         checks.points("gradient", x)
-        g = self._ledger.ask(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
+        g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.gradient("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x: len(sample) SFO."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
-            sample = drawn_indices(sample)
+            sample = as_indices(sample)
         checks = self._checks
         if not checks.is_point(x):
             checks.refuse_point("batch", x)
         amount = len(sample)
-        total = self._spent[SFO] + amount
-        if total <= self._quiet[SFO]:
-            self._spent[SFO] = total
+        total = self._charge[SFO] + amount
+        if total <= self._charge_quickly[SFO]:
+            self._charge[SFO] = total
             return self._backend.batch(sample, x)
-        g = self._ledger.ask_often(SFO, amount, self._backend.batch, sample, x)
+        g = self._ledger.charge_quickly(SFO, amount, self._backend.batch, sample, x)
         return checks.gradient("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample: 2 len(sample) SFO."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
-            sample = drawn_indices(sample)
+            sample = as_indices(sample)
         checks = self._checks
         if not (checks.is_point(x) and checks.is_point(y)):
             checks.points("difference", x, y)
         amount = 2 * len(sample)
-        total = self._spent[SFO] + amount
-        if total <= self._quiet[SFO]:
-            self._spent[SFO] = total
+        total = self._charge[SFO] + amount
+        if total <= self._charge_quickly[SFO]:
+            self._charge[SFO] = total
             return self._backend.difference(sample, x, y)
-        g = self._ledger.ask_often(SFO, amount, self._backend.difference, sample, x, y)
+        g = self._ledger.charge_quickly(SFO, amount, self._backend.difference, sample, x, y)
         return checks.gradient("difference", g)
 
     def lo(self, g: Any) -> Point:
@@ -104,17 +113,17 @@ class Oracles:
         checks = self._checks
         if not checks.is_gradient(g):
             checks.refuse_gradient("lo", g)
-        total = self._spent[LO] + 1
-        if total <= self._quiet[LO]:
-            self._spent[LO] = total
+        total = self._charge[LO] + 1
+        if total <= self._charge_quickly[LO]:
+            self._charge[LO] = total
             return self._backend.lo(g)
-        return checks.vertex("lo", self._ledger.ask_often(LO, 1, self._backend.lo, g))
+        return checks.vertex("lo", self._ledger.charge_quickly(LO, 1, self._backend.lo, g))
 
     def value(self, x: Point) -> float:
         """Return f(x): n FV."""
         self._checks.points("value", x)
         number: float = scalar(
-            "value(x)", self._ledger.ask(((FV, self.n),), self._backend.value, x)
+            "value(x)", self._ledger.charge(((FV, self.n),), self._backend.value, x)
         )
         return number
 
@@ -130,22 +139,24 @@ class Oracles:
             checks.refuse_gradient("prox", g)
         if self._unconstrained:
             return x - lam * g
-        total = self._spent[PO] + 1
-        if total <= self._quiet[PO]:
-            self._spent[PO] = total
+        total = self._charge[PO] + 1
+        if total <= self._charge_quickly[PO]:
+            self._charge[PO] = total
             return self._backend.prox(x, g, lam)
-        return checks.point("prox", self._ledger.ask_often(PO, 1, self._backend.prox, x, g, lam))
+        return checks.point(
+            "prox", self._ledger.charge_quickly(PO, 1, self._backend.prox, x, g, lam)
+        )
 
     def hessian(self, s: Point) -> "CountedHessian":
         """Evaluate all component Hessians at s and keep them as operators: n SSO."""
         self._checks.points("hessian", s)
-        hessian = self._ledger.ask(((SSO, self.n),), self._backend.hessian, s)
+        hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedTable":
         """Fill a table with every component gradient at x: n SFO."""
         self._checks.points("table", x)
-        table = self._ledger.ask(((SFO, self.n),), self._backend.table, x)
+        table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
         return CountedTable(table, self._ledger, self._checks)
 
     def component_smoothness(self) -> Floats:
@@ -170,7 +181,7 @@ class CountedHessian:
 
     __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
-    def __init__(self, hessian: Hessian, ledger: Ledger, n: int, checks: "_Checks") -> None:
+    def __init__(self, hessian: Hessian, ledger: Ledger, n: int, checks: "_ArgumentChecks") -> None:
         self._hessian = hessian
         self._ledger = ledger
         self._n = n
@@ -179,14 +190,14 @@ class CountedHessian:
     def product(self, x: Point, y: Point) -> Gradient:
         """Return the mean Hessian times x - y: n HVP."""
         self._checks.points("hessian product", x, y)
-        g = self._ledger.ask(((HVP, self._n),), self._hessian.product, x, y)
+        g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
         return self._checks.gradient("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
-        sample = drawn_indices(sample)
+        sample = as_indices(sample)
         self._checks.points("hessian batch", x, y)
-        g = self._ledger.ask(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
+        g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
         return self._checks.gradient("hessian batch", g)
 
 
@@ -195,7 +206,7 @@ class CountedTable:
 
     __slots__ = ("_checks", "_ledger", "_table")
 
-    def __init__(self, table: Table, ledger: Ledger, checks: "_Checks") -> None:
+    def __init__(self, table: Table, ledger: Ledger, checks: "_ArgumentChecks") -> None:
         self._table = table
         self._ledger = ledger
         self._checks = checks
@@ -207,34 +218,34 @@ class CountedTable:
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample: len(sample) SFO."""
-        return self._asked("table difference", self._table.difference, sample, x)
+        return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
         """As `difference`, and store grad f_i(x) as the new a_i: len(sample) SFO."""
-        return self._asked("table replacement", self._table.replace, sample, x)
+        return self._count_and_query("table replacement", self._table.replace, sample, x)
 
-    def _asked(
+    def _count_and_query(
         self, verb: str, call: Callable[[Any, Any], Gradient], sample: Indices, x: Point
     ) -> Gradient:
-        sample = drawn_indices(sample)
+        sample = as_indices(sample)
         self._checks.points(verb, x)
         ledger, amount = self._ledger, len(sample)
-        total = ledger.spent[SFO] + amount
-        if total <= ledger.quiet[SFO]:
-            ledger.spent[SFO] = total
+        total = ledger.counts_array[SFO] + amount
+        if total <= ledger.untimed_calls[SFO]:
+            ledger.counts_array[SFO] = total
             return self._checks.gradient(verb, call(sample, x))
-        return self._checks.gradient(verb, ledger.ask_often(SFO, amount, call, sample, x))
+        return self._checks.gradient(verb, ledger.charge_quickly(SFO, amount, call, sample, x))
 
 
-class _Checks:
+class _ArgumentChecks:
     """What the oracles of one run may be asked at, and what they may answer."""
 
     __slots__ = ("_form", "is_gradient", "is_point")
 
-    def __init__(self, form: Form | None) -> None:
+    def __init__(self, form: PointFormat | None) -> None:
         self._form: Any = form
-        self.is_point: Callable[[Any], bool] = _anything if form is None else form.is_point
-        self.is_gradient: Callable[[Any], bool] = _anything if form is None else form.is_gradient
+        self.is_point: Callable[[Any], bool] = _accept_all if form is None else form.is_point
+        self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient
 
     def points(self, verb: str, *points: Any) -> None:
         """Refuse what is no point."""
@@ -268,28 +279,30 @@ class _Checks:
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
 
-    def _refuse(self, said: str, what: Any, whose: str, kind: str) -> Never:
+    def _refuse(self, statement: str, obj: Any, schedule_source: str, kind: str) -> Never:
         expected = getattr(self._form, kind)
-        raise InputError(f"{said} {self._form.said(what)}: {whose} are {expected}.")
+        raise InputError(
+            f"{statement} {self._form.describe(obj)}: {schedule_source} are {expected}."
+        )
 
 
-def _anything(what: Any) -> bool:
+def _accept_all(obj: Any) -> bool:
     return True
 
 
 @cache
-def offering(verbs: frozenset[str]) -> type[Oracles]:
+def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
     """Return the class of bundles that answer these verbs and refuse the others."""
-    refused = {verb: _refusal(verb, verbs) for verb in VERBS if verb not in verbs}
+    refused = {verb: _refusal(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 
 
 def _refusal(verb: str, verbs: frozenset[str]) -> Callable[..., Never]:
-    stated = ", ".join(one for one in VERBS if one in verbs) or "none"
+    text = ", ".join(oracle for oracle in ORACLES if oracle in verbs) or "none"
 
-    def refuse(self: Oracles, *given: Any) -> Never:
+    def refuse(self: Oracles, *args: Any) -> Never:
         raise InputError(
-            f"it asks for {verb}, which is not among the oracles that it requires ({stated}): name "
+            f"it asks for {verb}, which is not among the oracles that it requires ({text}): name "
             "it in `requires`."
         )
 

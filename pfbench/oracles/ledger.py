@@ -35,37 +35,45 @@ class Ledger:
     ----------
     deadline
         Time on the clock of `time.perf_counter` after which a call raises `TimeLimitReached`.
-    spent, limits
+    counts_array, limits
         The counts so far and the budget, in the order of `COUNTED`.
-    quiet
+    untimed_calls
         For SFO and LO, the count up to which calls need neither a clock nor a look at the budget.
     seconds
         Time spent inside the backend, in seconds; quick calls in between are taken to last as long,
         for each component gradient or linear minimisation, as the next one that is timed.
-    ended
+    end_reason
         Why no further call is answered; empty while the run may go on.
     overflowing
         Whether that is because a count would no longer be exact, and not the budget.
     """
 
     __slots__ = (
-        *("_timed", "deadline", "ended", "limits", "overflowing", "quiet", "seconds"),
-        "spent",
+        *(
+            "_timed_calls",
+            "deadline",
+            "end_reason",
+            "limits",
+            "overflowing",
+            "untimed_calls",
+            "seconds",
+        ),
+        "counts_array",
     )
 
     def __init__(self, budget: Budget | None = None) -> None:
-        self.spent = [0] * len(COUNTED)
+        self.counts_array = [0] * len(COUNTED)
         allowed = budget or Budget()
         self.limits = [min(getattr(allowed, name), MOST_COUNTED) for name in COUNTED]
         self.deadline = math.inf
         self.seconds = 0.0
-        self.ended, self.overflowing = "", False
-        self.quiet = [0] * len(COUNTED)
-        self._timed = [0] * len(COUNTED)
+        self.end_reason, self.overflowing = "", False
+        self.untimed_calls = [0] * len(COUNTED)
+        self._timed_calls = [0] * len(COUNTED)
 
-    def start(self, until: float) -> None:
+    def start(self, deadline: float) -> None:
         """Start the run's clock: from this time of `time.perf_counter` on, no call is answered."""
-        self.deadline = until
+        self.deadline = deadline
 
     def stop(self) -> None:
         """Stop the run's clock: until it is started again, no call is late."""
@@ -73,9 +81,9 @@ class Ledger:
 
     def counts(self) -> Counts:
         """Return the counts so far."""
-        return Counts(*self.spent)
+        return Counts(*self.counts_array)
 
-    def ask(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
+    def charge(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
         """Charge a call, make it, and add its time.
 
         Raises
@@ -88,38 +96,40 @@ class Ledger:
         """
         started = perf_counter()
         if started > self.deadline:
-            self.quiet[:] = [0] * len(COUNTED)
+            self.untimed_calls[:] = [0] * len(COUNTED)
             raise TimeLimitReached
         for kind, amount in charges:
-            if self.spent[kind] + amount > self.limits[kind]:
+            if self.counts_array[kind] + amount > self.limits[kind]:
                 self._refuse(kind, amount)
         for kind, amount in charges:
-            self.spent[kind] += amount
-            self._timed[kind] += amount
-            self.quiet[kind] = min(self.quiet[kind] + amount, self.limits[kind])
+            self.counts_array[kind] += amount
+            self._timed_calls[kind] += amount
+            self.untimed_calls[kind] = min(self.untimed_calls[kind] + amount, self.limits[kind])
         answer = call(*arguments)
         self.seconds += perf_counter() - started
         return answer
 
-    def ask_often(self, kind: int, amount: int, call: Callable[..., Answer], *a: Any) -> Answer:
+    def charge_quickly(
+        self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
+    ) -> Answer:
         """As `ask`, for the verbs of inner loops: be quiet for a while, if calls are quick."""
         before = self.seconds
-        untimed = self.spent[kind] - self._timed[kind]
-        answer = self.ask(((kind, amount),), call, *a)
+        untimed = self.counts_array[kind] - self._timed_calls[kind]
+        answer = self.charge(((kind, amount),), call, *a)
         took = self.seconds - before
         self.seconds += took * untimed / max(amount, 1)
-        self._timed[kind] = self.spent[kind]
+        self._timed_calls[kind] = self.counts_array[kind]
         further = min(_QUIET_CALLS, int(_QUIET_SECONDS / max(took, 1e-9))) * amount
-        self.quiet[kind] = min(self.spent[kind] + further, self.limits[kind])
+        self.untimed_calls[kind] = min(self.counts_array[kind] + further, self.limits[kind])
         return answer
 
     def _refuse(self, kind: int, amount: int) -> None:
-        if not self.ended:
-            total, limit = self.spent[kind] + amount, self.limits[kind]
+        if not self.end_reason:
+            total, limit = self.counts_array[kind] + amount, self.limits[kind]
             self.overflowing = total > MOST_COUNTED
-            beyond = f"the budget of {limit:.15g}"
+            excess = f"the budget of {limit:.15g}"
             if self.overflowing:
-                beyond = "2^53 - 1, the most that is counted exactly"
-            self.ended = f"the next call would make {total} {COUNTED[kind]}, beyond {beyond}"
-            self.limits[:] = self.quiet[:] = [-1] * len(COUNTED)
-        raise BudgetExhausted(self.ended)
+                excess = "2^53 - 1, the most that is counted exactly"
+            self.end_reason = f"the next call would make {total} {COUNTED[kind]}, beyond {excess}"
+            self.limits[:] = self.untimed_calls[:] = [-1] * len(COUNTED)
+        raise BudgetExhausted(self.end_reason)

@@ -1,11 +1,10 @@
 """What an iterate is, and the few operations that move, copy and compare iterates.
 
-A point is a dense array, or a `Factored` matrix: its values on the observed entries together with
-the atoms it is made of. Algorithms use the functions here and never ask which it is.
+A point is a dense array, or a `FactoredMatrix` matrix: its values on the observed entries together
+with the atoms it is made of. Algorithms use the functions here and never ask which it is.
 """
 
-from pfbench.points.factored import Factored
-from pfbench.points.forms import DenseForm, FactoredForm, described, form_of
+from pfbench.points.factored import FactoredMatrix
 from pfbench.points.operations import (
     combine,
     descent,
@@ -19,21 +18,27 @@ from pfbench.points.operations import (
 )
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
+from pfbench.points.point_formats import (
+    DensePointFormat,
+    FactoredPointFormat,
+    describe,
+    infer_format,
+)
 from pfbench.points.vertices import RankOne
 
 __all__ = [
-    "DenseForm",
-    "Factored",
-    "FactoredForm",
+    "DensePointFormat",
+    "FactoredMatrix",
+    "FactoredPointFormat",
     "Pattern",
     "RankOne",
     "SparseOperator",
     "TiltedOperator",
     "combine",
     "descent",
-    "described",
+    "describe",
     "distance",
-    "form_of",
+    "infer_format",
     "inner",
     "is_finite",
     "keep",

@@ -24,27 +24,35 @@ class Factors(NamedTuple):
 class Atoms:
     """An append-only list of rank-one matrices, shared by all points that descend from it."""
 
-    __slots__ = ("_gram", "_known", "_met", "left", "newest", "right", "used")
+    __slots__ = (
+        "_gram",
+        "_gram_size",
+        "_previous_partner",
+        "atom_count",
+        "left",
+        "newest",
+        "right",
+    )
 
     def __init__(self, shape: tuple[int, int], capacity: int = 16) -> None:
         self.left = np.empty((capacity, shape[0]))
         self.right = np.empty((capacity, shape[1]))
-        self.used = 0
+        self.atom_count = 0
         self.newest: RankOne | None = None
-        self._gram, self._known = np.empty((0, 0)), 0
-        self._met: tuple[Atoms, Floats, Floats] | None = None
+        self._gram, self._gram_size = np.empty((0, 0)), 0
+        self._previous_partner: tuple[Atoms, Floats, Floats] | None = None
 
     def append(self, vertex: RankOne) -> int:
         """Add a vertex and return its slot; the newest vertex is not added twice."""
         if vertex is self.newest:
-            return self.used - 1
-        if self.used == len(self.left):
-            self.left, self.right = _grown(self.left), _grown(self.right)
-        self.left[self.used] = vertex.u
-        self.right[self.used] = vertex.v
-        self.used += 1
+            return self.atom_count - 1
+        if self.atom_count == len(self.left):
+            self.left, self.right = _grow(self.left), _grow(self.right)
+        self.left[self.atom_count] = vertex.u
+        self.right[self.atom_count] = vertex.v
+        self.atom_count += 1
         self.newest = vertex
-        return self.used - 1
+        return self.atom_count - 1
 
     def products(self, u: Floats, v: Floats, count: int) -> Floats:
         """Return the inner products of the first atoms with those of u and v, (count, ...)."""
@@ -57,44 +65,50 @@ class Atoms:
         """
         if len(self._gram) < count:
             larger = np.empty((len(self.left), len(self.left)))
-            larger[: self._known, : self._known] = self._gram[: self._known, : self._known]
+            larger[: self._gram_size, : self._gram_size] = self._gram[
+                : self._gram_size, : self._gram_size
+            ]
             self._gram = larger
-        if self._known < count:
-            new = slice(self._known, count)
+        if self._gram_size < count:
+            new = slice(self._gram_size, count)
             fresh = self.products(self.left[new].T, self.right[new].T, count)
             self._gram[:count, new], self._gram[new, :count] = fresh, fresh.T
-            self._known = count
+            self._gram_size = count
         return self._gram[:count, :count]
 
-    def inner_with(self, other: "Atoms", weights: Floats, count: int) -> Floats:
+    def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
         """Return the inner products of the first atoms with a sum of others, shape (count,).
 
         They are kept as long as the sum is the same: a new atom costs its products with those.
         """
-        known = np.zeros(0)
-        if self._met is not None and self._met[0] is other and self._met[1] is weights:
-            known = self._met[2]
-        if len(known) < count:
-            new, k = slice(len(known), count), len(weights)
+        result = np.zeros(0)
+        if (
+            self._previous_partner is not None
+            and self._previous_partner[0] is other
+            and self._previous_partner[1] is weights
+        ):
+            result = self._previous_partner[2]
+        if len(result) < count:
+            new, k = slice(len(result), count), len(weights)
             fresh = other.products(self.left[new].T, self.right[new].T, k)
-            known = np.concatenate([known, weights @ fresh])
-            self._met = other, weights, known
-        return known[:count]
+            result = np.concatenate([result, weights @ fresh])
+            self._previous_partner = other, weights, result
+        return result[:count]
 
 
-def _grown(array: Floats) -> Floats:
+def _grow(array: Floats) -> Floats:
     larger = np.empty((2 * len(array), array.shape[1]))
     larger[: len(array)] = array
     return larger
 
 
-def most_atoms(shape: tuple[int, int]) -> int:
+def max_atoms(shape: tuple[int, int]) -> int:
     """Return how many atoms a sequence of M x N points keeps before they are re-compressed."""
     M, N = shape
     return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
 
 
-def chosen(atoms: Atoms, weights: Floats) -> Factors:
+def select_atoms(atoms: Atoms, weights: Floats) -> Factors:
     """Return the atoms of nonzero weight, as views where that is all of the first ones."""
     used = np.flatnonzero(weights)
     count = len(weights)
@@ -107,13 +121,13 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
     """Return a list with these atoms alone, and their weights in it."""
     count = len(factors.weights)
     atoms = Atoms((factors.left.shape[1], factors.right.shape[1]), max(16, 2 * count))
-    atoms.used = count
+    atoms.atom_count = count
     atoms.left[:count] = factors.left
     atoms.right[:count] = factors.right
     return atoms, np.array(factors.weights, dtype=np.float64)
 
 
-def orthogonalised(factors: Factors) -> Factors:
+def orthogonalise_factors(factors: Factors) -> Factors:
     """Return the singular value decomposition of a factored matrix, to rounding.
 
     Costs O((M + N) K^2) for K atoms; nothing of size M x N is formed.
@@ -146,7 +160,7 @@ def frobenius_norm(*terms: Factors) -> float:
     return math.sqrt(total)
 
 
-def entries_of(
+def matrix_entries(
     factors: Factors, rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer]
 ) -> Floats:
     """Return single entries, shape (k,), of a factored matrix."""

@@ -15,18 +15,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, read_only
+from pfbench.base.arrays import Floats, as_read_only
 from pfbench.base.checks import check_floats
 from pfbench.base.errors import StalePoint
-from pfbench.kernels.observed import Reading, read_parallel, read_rows
+from pfbench.kernels.observed_entries import EntryView, write_entries, write_entries_parallel
 from pfbench.points.atoms import (
     Atoms,
     Factors,
     as_atoms,
-    chosen,
-    entries_of,
-    most_atoms,
-    orthogonalised,
+    matrix_entries,
+    max_atoms,
+    orthogonalise_factors,
+    select_atoms,
 )
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -39,7 +39,7 @@ _GONE = (
 )
 
 
-class Trail:
+class IterateStorage:
     """The shared storage of one sequence: the values, the atoms, and where both stand."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
@@ -50,42 +50,42 @@ class Trail:
         self.current = object()
         self.previous: object | None = None
         self.step: tuple[RankOne, float] | None = None
-        self.before: tuple[Atoms, Floats] | None = None
+        self.previous_state: tuple[Atoms, Floats] | None = None
         M, N = pattern.shape
         self.no_left, self.no_right = np.zeros(M), np.zeros(N)
-        self.limit = most_atoms(pattern.shape)
+        self.limit = max_atoms(pattern.shape)
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Factored:
+class FactoredMatrix:
     """A matrix point of a problem whose components are observed entries; see the module's text.
 
     Points are made by `zero`, `from_factors`, and `pfbench.points.combine`.
 
     Attributes
     ----------
-    lent
+    is_borrowed
         Whether it is what `view` returned and not yet a copy.
     """
 
-    _trail: Trail
+    _trail: IterateStorage
     _token: object
     _base: object | None = None
     _vertex: RankOne | None = None
     _weight: float = 0.0
     _slot: int = -1
-    lent: bool = False
+    is_borrowed: bool = False
 
     @classmethod
-    def zero(cls, pattern: Pattern) -> "Factored":
+    def zero(cls, pattern: Pattern) -> "FactoredMatrix":
         """Return the zero matrix."""
-        trail = Trail(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
+        trail = IterateStorage(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
         return cls(trail, trail.current)
 
     @classmethod
     def from_factors(
         cls, pattern: Pattern, factors: Factors, values: Floats | None = None
-    ) -> "Factored":
+    ) -> "FactoredMatrix":
         """Return a point from its factors: weights (K,), left (K, M), right (K, N).
 
         `values` are its entries on the pattern, shape (n,), where they are known already; they
@@ -101,10 +101,10 @@ class Factored:
         for name, part in factors._asdict().items():
             check_floats(name, part, shapes[name])
         if values is None:
-            values = entries_of(factors, pattern.row_numbers(), pattern.rows.indices)
+            values = matrix_entries(factors, pattern.row_numbers(), pattern.rows.indices)
         check_floats("values", values, (pattern.n,))
         values = np.require(values, requirements=["C", "W"])
-        trail = Trail(pattern, values, *as_atoms(factors))
+        trail = IterateStorage(pattern, values, *as_atoms(factors))
         return cls(trail, trail.current)
 
     # --- reading ------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Factored:
         """(M, N)."""
         return self._trail.pattern.shape
 
-    def reading(self) -> Reading:
+    def reading(self) -> EntryView:
         """Return how compiled loops read this point on the observed entries.
 
         Raises
@@ -147,7 +147,7 @@ class Factored:
         if reading.b == 0.0 and reading.a == 1.0:
             np.copyto(out, reading.values)
         else:
-            _read(self.pattern, reading, out)
+            _read_entries(self.pattern, reading, out)
         return out
 
     def factors(self) -> Factors:
@@ -155,8 +155,8 @@ class Factored:
 
         Those of a view are read-only: they may be where its sequence has them.
         """
-        found = chosen(*self.atoms_and_weights())
-        return Factors(*map(read_only, found)) if self.lent else found
+        factors = select_atoms(*self.atoms_and_weights())
+        return Factors(*map(as_read_only, factors)) if self.is_borrowed else factors
 
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
@@ -177,11 +177,11 @@ class Factored:
 
     def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
         """Return single entries, shape (k,), at positions rows (k,) and columns (k,)."""
-        return entries_of(self.factors(), np.asarray(rows), np.asarray(columns))
+        return matrix_entries(self.factors(), np.asarray(rows), np.asarray(columns))
 
     # --- moving -------------------------------------------------------------------------------
 
-    def towards(self, vertex: RankOne, w: float) -> "Factored":
+    def record_step(self, vertex: RankOne, w: float) -> "FactoredMatrix":
         """Return ``(1 - w) x + w vertex``, recorded and not yet applied.
 
         Raises
@@ -193,14 +193,14 @@ class Factored:
         self.settle()
         trail = self._trail
         slot = trail.atoms.append(vertex)
-        return Factored(trail, object(), trail.current, vertex, float(w), slot)
+        return FactoredMatrix(trail, object(), trail.current, vertex, float(w), slot)
 
     def settle(self) -> None:
         """Apply this point's recorded step, if any, so that the sequence stands here."""
         if self._token is not self._trail.current:
-            self.sweep(lambda reading: _read(self.pattern, reading, reading.values))
+            self.sweep(lambda reading: _read_entries(self.pattern, reading, reading.values))
 
-    def sweep(self, loop: Callable[[Reading], None]) -> None:
+    def sweep(self, loop: Callable[[EntryView], None]) -> None:
         """Run a loop that writes the reading to its own values, which settles this point.
 
         Raises
@@ -219,44 +219,44 @@ class Factored:
         if recorded:
             self._arrive()
 
-    def copy(self) -> "Factored":
+    def copy(self) -> "FactoredMatrix":
         """Return an independent copy; nothing is applied to this point's sequence."""
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
-        if 2 * used.size < atoms.used:
-            atoms, weights = as_atoms(chosen(atoms, weights))
-        trail = Trail(self.pattern, self.values(), atoms, weights.copy())
-        return Factored(trail, trail.current)
+        if 2 * used.size < atoms.atom_count:
+            atoms, weights = as_atoms(select_atoms(atoms, weights))
+        trail = IterateStorage(self.pattern, self.values(), atoms, weights.copy())
+        return FactoredMatrix(trail, trail.current)
 
-    def view(self) -> "Factored":
+    def view(self) -> "FactoredMatrix":
         """Return what reads as this point, as long as that can be read, and moves as a copy."""
         step = self._base, self._vertex, self._weight, self._slot
-        return Factored(self._trail, self._token, *step, lent=True)
+        return FactoredMatrix(self._trail, self._token, *step, is_borrowed=True)
 
     def _detach(self) -> None:
         """Become a copy, if this is a view: the sequence that lent it stays where it is."""
-        if self.lent:
+        if self.is_borrowed:
             own = self.copy()
             self._trail, self._token, self._base, self._vertex = own._trail, own._token, None, None
-            self.lent = False
+            self.is_borrowed = False
 
     # --- bookkeeping --------------------------------------------------------------------------
 
     def _arrive(self) -> None:
         trail, vertex = self._trail, self._vertex
         assert vertex is not None
-        trail.before = (trail.atoms, trail.weights)
+        trail.previous_state = (trail.atoms, trail.weights)
         if self._weight == 1.0:
             trail.atoms, trail.weights = Atoms(trail.pattern.shape), np.zeros(0)
             self._slot = trail.atoms.append(vertex)
-        trail.weights = _stepped(trail.weights, vertex, self._weight, self._slot)
+        trail.weights = _step_weights(trail.weights, vertex, self._weight, self._slot)
         trail.step = (vertex, self._weight)
         trail.previous, trail.current = trail.current, self._token
         self._base = self._vertex = None
         if np.count_nonzero(trail.weights) > trail.limit:
-            compressed = orthogonalised(chosen(trail.atoms, trail.weights))
+            compressed = orthogonalise_factors(select_atoms(trail.atoms, trail.weights))
             trail.atoms, trail.weights = as_atoms(compressed)
-            trail.limit = max(trail.limit, 2 * trail.atoms.used)
+            trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
         """Return the shared list of atoms and this point's weights (of the first ones in it)."""
@@ -264,24 +264,24 @@ class Factored:
         if self._token is trail.current:
             return trail.atoms, trail.weights
         if self._base is trail.current and self._vertex is not None:
-            weights = _stepped(trail.weights, self._vertex, self._weight, self._slot)
+            weights = _step_weights(trail.weights, self._vertex, self._weight, self._slot)
             return trail.atoms, weights
-        if self._token is trail.previous and trail.before is not None:
-            return trail.before
+        if self._token is trail.previous and trail.previous_state is not None:
+            return trail.previous_state
         raise StalePoint(_GONE)
 
 
-def _reading(trail: Trail, a: float, b: float, vertex: RankOne | None) -> Reading:
+def _reading(trail: IterateStorage, a: float, b: float, vertex: RankOne | None) -> EntryView:
     if vertex is None:
-        return Reading(trail.values, a, b, trail.no_left, trail.no_right)
-    return Reading(trail.values, a, b * vertex.scale, vertex.u, vertex.v)
+        return EntryView(trail.values, a, b, trail.no_left, trail.no_right)
+    return EntryView(trail.values, a, b * vertex.scale, vertex.u, vertex.v)
 
 
-def _read(pattern: Pattern, reading: Reading, out: Floats) -> None:
-    pattern.run(read_rows, read_parallel, pattern.rows, reading, out)
+def _read_entries(pattern: Pattern, reading: EntryView, out: Floats) -> None:
+    pattern.run(write_entries, write_entries_parallel, pattern.rows, reading, out)
 
 
-def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:
+def _step_weights(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:
     moved = np.zeros(max(len(weights), slot + 1))
     moved[: len(weights)] = (1.0 - w) * weights
     moved[slot] += w * vertex.scale

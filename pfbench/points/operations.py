@@ -7,14 +7,14 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
-from pfbench.base.names import told
+from pfbench.base.names import brief_repr
 from pfbench.kernels import dense
-from pfbench.kernels.observed import inner_read_parallel, inner_read_rows
-from pfbench.points.atoms import Factors, frobenius_norm, most_atoms, orthogonalised
-from pfbench.points.factored import Factored
-from pfbench.points.forms import described
+from pfbench.kernels.observed_entries import inner_read_parallel, inner_read_rows
+from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, orthogonalise_factors
+from pfbench.points.factored import FactoredMatrix
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.pattern import Pattern
+from pfbench.points.point_formats import describe
 from pfbench.points.vertices import RankOne
 
 _FLOAT = np.dtype(np.float64)
@@ -35,34 +35,34 @@ def combine(x: Any, v: Any, w: float) -> Any:
         If x and v do not belong together.
     """
     if isinstance(x, np.ndarray):
-        if _alike(x, v):
+        if _have_same_dense_shape(x, v):
             out = np.empty(x.shape)
-            dense.combined(x.ravel(), v.ravel(), _number(w), out.ravel())
+            dense.combine(x.ravel(), v.ravel(), _number(w), out.ravel())
             return out
         if isinstance(v, RankOne) and x.dtype == _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
-            dense.combined_rank_one(x, v.u, v.v, float(v.scale), _number(w), out)
+            dense.combine_rank_one(x, v.u, v.v, float(v.scale), _number(w), out)
             return out
         end = _dense(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
         w = _number(w)
         return (1.0 - w) * x + w * end
-    if not isinstance(x, Factored):
-        raise InputError(f"a point must be an array or a factored matrix, not {told(x)}.")
+    if not isinstance(x, FactoredMatrix):
+        raise InputError(f"a point must be an array or a factored matrix, not {brief_repr(x)}.")
     w = _number(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
-        return x.towards(v, w)
-    if isinstance(v, Factored):
+        return x.record_step(v, w)
+    if isinstance(v, FactoredMatrix):
         if not x.pattern.equals(v.pattern):
             raise InputError("cannot combine points of problems that observe different entries.")
         values = (1.0 - w) * x.values() + w * v.values()
         factors = mixture(x, v, 1.0 - w, w)
-        if len(factors.weights) > most_atoms(x.shape):
-            factors = orthogonalised(factors)
-        return Factored.from_factors(x.pattern, factors, values)
+        if len(factors.weights) > max_atoms(x.shape):
+            factors = orthogonalise_factors(factors)
+        return FactoredMatrix.from_factors(x.pattern, factors, values)
     raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
 
 
@@ -78,27 +78,29 @@ def keep(x: Any) -> Any:
     try:
         return x.copy()
     except AttributeError:
-        raise InputError(f"a point must be an array or a factored matrix, not {told(x)}.") from None
+        raise InputError(
+            f"a point must be an array or a factored matrix, not {brief_repr(x)}."
+        ) from None
 
 
 def view(x: Any) -> Any:
     """Return what reads as x and moves as a copy of it, which is only made where it is needed."""
-    return x.view() if isinstance(x, Factored) else x.copy()
+    return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
 def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
     """Return ``g + c (x - u)``: an array for dense points, an operator for factored ones."""
-    if isinstance(x, Factored):
-        if not (isinstance(u, Factored) and x.pattern.equals(u.pattern)):
-            raise InputError(f"cannot subtract {described(u)} from {described(x)}.")
-        return TiltedOperator.of(_on(x.pattern, g), x, u, c)
-    if _alike(g, x) and _alike(x, u):
+    if isinstance(x, FactoredMatrix):
+        if not (isinstance(u, FactoredMatrix) and x.pattern.equals(u.pattern)):
+            raise InputError(f"cannot subtract {describe(u)} from {describe(x)}.")
+        return TiltedOperator.from_points(_make_observed_matrix(x.pattern, g), x, u, c)
+    if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, u):
         out = np.empty(x.shape)
-        dense.tilted(g.ravel(), x.ravel(), u.ravel(), _number(c), out.ravel())
+        dense.tilt(g.ravel(), x.ravel(), u.ravel(), _number(c), out.ravel())
         return out
-    if not all(_is_numeric(one) and one.shape == g.shape for one in (g, x, u)):
+    if not all(_is_numeric(item) and item.shape == g.shape for item in (g, x, u)):
         raise InputError(
-            f"cannot tilt {described(g)} by {described(x)} and {described(u)}: three arrays of "
+            f"cannot tilt {describe(g)} by {describe(x)} and {describe(u)}: three arrays of "
             "numbers of one shape are needed."
         )
     return g + _number(c) * (x - u)
@@ -118,14 +120,14 @@ def inner(g: Any, x: Any) -> float:
         return float(np.vdot(g, x))
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
-    if isinstance(x, Factored):
-        given = x.pattern.rows, _on(x.pattern, g).g, x.reading()
-        return float(x.pattern.run(inner_read_rows, inner_read_parallel, *given))
+    if isinstance(x, FactoredMatrix):
+        value = x.pattern.rows, _make_observed_matrix(x.pattern, g).g, x.reading()
+        return float(x.pattern.run(inner_read_rows, inner_read_parallel, *value))
     if isinstance(x, RankOne):
         if x.pattern is not None:
-            return _on(x.pattern, g).inner(x)
+            return _make_observed_matrix(x.pattern, g).inner(x)
         return x.scale * float(x.u @ (g @ x.v))
-    raise InputError(f"no inner product of {described(g)} and {described(x)}.")
+    raise InputError(f"no inner product of {describe(g)} and {describe(x)}.")
 
 
 def descent(g: Any, x: Any, v: Any) -> tuple[float, float]:
@@ -136,45 +138,45 @@ def descent(g: Any, x: Any, v: Any) -> tuple[float, float]:
     InputError
         If they do not belong together.
     """
-    if _alike(g, x) and _alike(x, v):
+    if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, v):
         at_x, at_v, square = dense.products(g.ravel(), x.ravel(), v.ravel())
         return at_x - at_v, math.sqrt(square)
-    if _alike(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
+    if _have_same_dense_shape(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
         at_x, at_v, square = dense.products_rank_one(g, x, v.u, v.v, float(v.scale))
         return at_x - at_v, math.sqrt(square)
-    known = None
-    if isinstance(g, TiltedOperator) and isinstance(x, Factored) and isinstance(v, RankOne):
-        known = g.descent(x, v)
-    return known or (inner(g, x) - inner(g, v), distance(v, x))
+    descent = None
+    if isinstance(g, TiltedOperator) and isinstance(x, FactoredMatrix) and isinstance(v, RankOne):
+        descent = g.descent(x, v)
+    return descent or (inner(g, x) - inner(g, v), distance(v, x))
 
 
 def distance(x: Any, y: Any) -> float:
     """Return the Euclidean (Frobenius) distance of two points or vertices."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-        one, other = _dense(x), _dense(y)
-        if one.shape != other.shape:
-            raise InputError(f"no distance between shapes {one.shape} and {other.shape}.")
-        return norm(one - other)
-    if isinstance(x, Factored) and isinstance(y, Factored):
+        dense, other = _dense(x), _dense(y)
+        if dense.shape != other.shape:
+            raise InputError(f"no distance between shapes {dense.shape} and {other.shape}.")
+        return norm(dense - other)
+    if isinstance(x, FactoredMatrix) and isinstance(y, FactoredMatrix):
         return frobenius_norm(mixture(x, y, 1.0, -1.0))
-    if isinstance(x, Factored) and isinstance(y, RankOne):
+    if isinstance(x, FactoredMatrix) and isinstance(y, RankOne):
         atom = Factors(np.array([-y.scale]), y.u[None, :], y.v[None, :])
         return frobenius_norm(x.factors(), atom)
     if isinstance(x, RankOne):
-        return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), _dense(y))
-    raise InputError(f"no distance between {described(x)} and {described(y)}.")
+        return distance(y, x) if isinstance(y, FactoredMatrix) else distance(x.matrix(), _dense(y))
+    raise InputError(f"no distance between {describe(x)} and {describe(y)}.")
 
 
-def _on(pattern: Pattern, g: Any) -> SparseOperator:
+def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
     """Return the matrix with values g on a pattern; refused if g is no gradient there."""
     if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
         raise InputError(
-            f"a gradient on {pattern.n} observed entries is needed, not {described(g)}."
+            f"a gradient on {pattern.n} observed entries is needed, not {describe(g)}."
         )
     return SparseOperator(pattern, g)
 
 
-def _alike(x: Any, y: Any) -> bool:
+def _have_same_dense_shape(x: Any, y: Any) -> bool:
     """Return whether these are plain arrays of float64 of one shape."""
     return (
         x.__class__ is y.__class__ is np.ndarray
@@ -184,10 +186,10 @@ def _alike(x: Any, y: Any) -> bool:
 
 
 def _dense(x: Any) -> Floats:
-    if isinstance(x, RankOne | Factored):
+    if isinstance(x, RankOne | FactoredMatrix):
         return np.asarray(x.matrix())
     if not _is_numeric(x):
-        raise InputError(f"a point must be an array of numbers or a vertex, not {told(x)}.")
+        raise InputError(f"a point must be an array of numbers or a vertex, not {brief_repr(x)}.")
     return np.asarray(x)
 
 
@@ -202,7 +204,7 @@ def _number(w: Any) -> float:
     try:
         return float(1.0 * w)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"a weight must be a number, not {told(w)}.") from None
+        raise InputError(f"a weight must be a number, not {brief_repr(w)}.") from None
 
 
 def is_finite(x: Any) -> bool:
@@ -210,6 +212,6 @@ def is_finite(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))
-    if isinstance(x, Factored):
+    if isinstance(x, FactoredMatrix):
         return x.is_finite
     return True

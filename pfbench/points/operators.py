@@ -6,9 +6,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.kernels.observed import inner_parallel, inner_rows, normal_parallel, normal_rows
-from pfbench.points.atoms import Atoms, Factors, chosen
-from pfbench.points.factored import Factored
+from pfbench.kernels.observed_entries import (
+    inner_parallel,
+    inner_rows,
+    normal_parallel,
+    normal_rows,
+)
+from pfbench.points.atoms import Atoms, Factors, select_atoms
+from pfbench.points.factored import FactoredMatrix
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
@@ -16,7 +21,7 @@ _NEAR = 1e-4
 """Squared distances below this part of the largest term are not taken as a sum: they cancel."""
 
 
-class Operator(Protocol):
+class LinearOperator(Protocol):
     """An M x N matrix G as Golub-Kahan-Lanczos uses it."""
 
     @property
@@ -29,10 +34,10 @@ class Operator(Protocol):
     def inner(self, vertex: RankOne) -> float:
         """Return <G, vertex>."""
 
-    def scaled(self, factor: float) -> "Operator":
+    def scale(self, factor: float) -> "LinearOperator":
         """Return factor * G."""
 
-    def largest(self) -> float:
+    def magnitude(self) -> float:
         """Return a number that is 0 only for G = 0 and of the order of G's largest entry."""
 
     def dense(self) -> Floats:
@@ -47,26 +52,26 @@ class DenseOperator:
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
         np.matmul(u, self.array, out=y)
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         return vertex.scale * float(vertex.u @ (self.array @ vertex.v))
 
-    def scaled(self, factor: float) -> "DenseOperator":
-        """See `Operator`."""
+    def scale(self, factor: float) -> "DenseOperator":
+        """See `LinearOperator`."""
         return DenseOperator(factor * self.array)
 
-    def largest(self) -> float:
-        """See `Operator`."""
+    def magnitude(self) -> float:
+        """See `LinearOperator`."""
         return float(np.abs(self.array).max(initial=0.0))
 
     def dense(self) -> Floats:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         return self.array
 
 
@@ -79,26 +84,26 @@ class SparseOperator:
         self.shape: tuple[int, int] = pattern.shape
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         y[:] = 0.0
-        given = self.pattern.rows, self.g, v, previous, beta, u, y
-        return float(self.pattern.run(normal_rows, normal_parallel, *given))
+        value = self.pattern.rows, self.g, v, previous, beta, u, y
+        return float(self.pattern.run(normal_rows, normal_parallel, *value))
 
     def inner(self, vertex: RankOne) -> float:
-        """See `Operator`."""
-        given = self.pattern.rows, self.g, vertex.u, vertex.v
-        return vertex.scale * float(self.pattern.run(inner_rows, inner_parallel, *given))
+        """See `LinearOperator`."""
+        value = self.pattern.rows, self.g, vertex.u, vertex.v
+        return vertex.scale * float(self.pattern.run(inner_rows, inner_parallel, *value))
 
-    def scaled(self, factor: float) -> "SparseOperator":
-        """See `Operator`."""
+    def scale(self, factor: float) -> "SparseOperator":
+        """See `LinearOperator`."""
         return SparseOperator(self.pattern, factor * self.g)
 
-    def largest(self) -> float:
-        """See `Operator`."""
+    def magnitude(self) -> float:
+        """See `LinearOperator`."""
         return float(np.abs(self.g).max())
 
     def dense(self) -> Floats:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         array = np.zeros(self.shape)
         array[self.pattern.row_numbers(), self.pattern.rows.indices] = self.g
         return array
@@ -112,23 +117,25 @@ class TiltedOperator:
     """
 
     def __init__(
-        self, sparse: SparseOperator, factors: Factors, shared: Any = None, apart: Any = None
+        self, sparse: SparseOperator, factors: Factors, shared: Any = None, distance: Any = None
     ) -> None:
         self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
         self.shape: tuple[int, int] = sparse.shape
-        self._shared: tuple[Atoms, Floats] | None = shared
-        self._apart: tuple[Atoms, Atoms, Floats, float] | None = apart
+        self._shared_atoms: tuple[Atoms, Floats] | None = shared
+        self._separate_atoms: tuple[Atoms, Atoms, Floats, float] | None = distance
 
     @classmethod
-    def of(cls, sparse: SparseOperator, x: Factored, u: Factored, c: float) -> "TiltedOperator":
+    def from_points(
+        cls, sparse: SparseOperator, x: FactoredMatrix, u: FactoredMatrix, c: float
+    ) -> "TiltedOperator":
         """Return ``G + c (X - U)``."""
-        shared = _shared(x, u, c, -c)
+        shared = _match_atoms(x, u, c, -c)
         if shared is not None:
-            return cls(sparse, chosen(*shared), shared)
-        apart = (x.atoms_and_weights()[0], *u.atoms_and_weights(), c)
-        return cls(sparse, mixture(x, u, c, -c), apart=apart)
+            return cls(sparse, select_atoms(*shared), shared)
+        distance = (x.atoms_and_weights()[0], *u.atoms_and_weights(), c)
+        return cls(sparse, mixture(x, u, c, -c), distance=distance)
 
-    def descent(self, x: Factored, vertex: RankOne) -> tuple[float, float] | None:
+    def descent(self, x: FactoredMatrix, vertex: RankOne) -> tuple[float, float] | None:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
 
         It is what `inner` and `inner_point` return, from products of atoms that are kept; None
@@ -136,23 +143,23 @@ class TiltedOperator:
         """
         atoms, weights = x.atoms_and_weights()
         count, scale = len(weights), vertex.scale
-        if self._shared is not None and self._shared[0] is atoms:
-            tilted = self._shared[1]
+        if self._shared_atoms is not None and self._shared_atoms[0] is atoms:
+            tilted = self._shared_atoms[1]
             k = max(len(tilted), count)
-            along = atoms.products(vertex.u, vertex.v, k)
+            products = atoms.products(vertex.u, vertex.v, k)
             image = atoms.gram(k)[:, :count] @ weights
             low_at_x = float(tilted @ image[: len(tilted)])
-            low_at_vertex = scale * float(tilted @ along[: len(tilted)])
-        elif self._apart is not None and self._apart[0] is atoms:
-            _, others, others_weights, c = self._apart
-            along = atoms.products(vertex.u, vertex.v, count)
+            low_at_vertex = scale * float(tilted @ products[: len(tilted)])
+        elif self._separate_atoms is not None and self._separate_atoms[0] is atoms:
+            _, rest, others_weights, c = self._separate_atoms
+            products = atoms.products(vertex.u, vertex.v, count)
             image = atoms.gram(count) @ weights
-            met = atoms.inner_with(others, others_weights, count)
+            met = atoms.inner_products(rest, others_weights, count)
             low_at_x = c * float(weights @ (image - met))
             low_at_vertex = self._low_inner(vertex)
         else:
             return None
-        between = scale * float(weights @ along[:count])
+        between = scale * float(weights @ products[:count])
         size = scale**2 * float((vertex.u @ vertex.u) * (vertex.v @ vertex.v))
         square = float(weights @ image[:count]) - 2.0 * between + size
         if not square > _NEAR * size:
@@ -161,7 +168,7 @@ class TiltedOperator:
         return at_x - (self.sparse.inner(vertex) + low_at_vertex), math.sqrt(square)
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         weights, left, right = self.factors
         # The sparse sweep scatters G'(G v - beta p); the low-rank part of u is added after it.
         low = (weights * (right @ v)) @ left
@@ -171,7 +178,7 @@ class TiltedOperator:
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         return self.sparse.inner(vertex) + self._low_inner(vertex)
 
     def _low_inner(self, vertex: RankOne) -> float:
@@ -179,42 +186,44 @@ class TiltedOperator:
         weights, left, right = self.factors
         return vertex.scale * float(weights @ ((left @ vertex.u) * (right @ vertex.v)))
 
-    def inner_point(self, x: Factored) -> float:
+    def inner_point(self, x: FactoredMatrix) -> float:
         """Return <G + c (X - U), x>."""
         weights, left, right = self.factors
         own = x.factors()
         gram = (left @ own.left.T) * (right @ own.right.T)
         return float(self.sparse.g @ x.values()) + float(weights @ gram @ own.weights)
 
-    def scaled(self, factor: float) -> "TiltedOperator":
-        """See `Operator`."""
+    def scale(self, factor: float) -> "TiltedOperator":
+        """See `LinearOperator`."""
         weights, left, right = self.factors
-        return TiltedOperator(self.sparse.scaled(factor), Factors(factor * weights, left, right))
+        return TiltedOperator(self.sparse.scale(factor), Factors(factor * weights, left, right))
 
-    def largest(self) -> float:
-        """See `Operator`."""
-        return max(self.sparse.largest(), float(np.abs(self.factors.weights).max(initial=0.0)))
+    def magnitude(self) -> float:
+        """See `LinearOperator`."""
+        return max(self.sparse.magnitude(), float(np.abs(self.factors.weights).max(initial=0.0)))
 
     def dense(self) -> Floats:
-        """See `Operator`."""
+        """See `LinearOperator`."""
         weights, left, right = self.factors
         return np.asarray(self.sparse.dense() + (left * weights[:, None]).T @ right)
 
 
-def mixture(x: Factored, y: Factored, a: float, b: float) -> Factors:
+def mixture(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) -> Factors:
     """Return the factors of ``a x + b y``; atoms that both points share are merged."""
-    shared = _shared(x, y, a, b)
+    shared = _match_atoms(x, y, a, b)
     if shared is not None:
-        return chosen(*shared)
-    mine, other = x.factors(), y.factors()
+        return select_atoms(*shared)
+    factors, other = x.factors(), y.factors()
     return Factors(
-        np.concatenate([a * mine.weights, b * other.weights]),
-        np.concatenate([mine.left, other.left]),
-        np.concatenate([mine.right, other.right]),
+        np.concatenate([a * factors.weights, b * other.weights]),
+        np.concatenate([factors.left, other.left]),
+        np.concatenate([factors.right, other.right]),
     )
 
 
-def _shared(x: Factored, y: Factored, a: float, b: float) -> tuple[Atoms, Floats] | None:
+def _match_atoms(
+    x: FactoredMatrix, y: FactoredMatrix, a: float, b: float
+) -> tuple[Atoms, Floats] | None:
     """Return the atoms of ``a x + b y`` with their weights, where both points share them."""
     (x_atoms, x_weights), (y_atoms, y_weights) = x.atoms_and_weights(), y.atoms_and_weights()
     if x_atoms is not y_atoms:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Integers, Recycled, parts
+from pfbench.base.arrays import Integers, VectorPool, parts
 from pfbench.base.errors import InputError
-from pfbench.kernels.compiled import threads
-from pfbench.kernels.observed import Rows
+from pfbench.kernels.numba_compilation import threads
+from pfbench.kernels.observed_entries import ObservedRows
 
 _ENTRIES_PER_THREAD = 100_000
 """Below about this many entries a second thread costs more than it saves."""
@@ -32,7 +32,7 @@ class Pattern:
     """
 
     shape: tuple[int, int]
-    rows: Rows
+    rows: ObservedRows
     bounds: Integers
 
     @classmethod
@@ -53,7 +53,7 @@ class Pattern:
         InputError
             If there is no position, one is no integer, lies outside the shape or occurs twice.
         """
-        i, j = checked_positions("observed", rows, columns, shape)
+        i, j = check_positions("observed", rows, columns, shape)
         N = shape[1]
         if i.size == 0:
             raise InputError("a matrix problem needs at least one observed entry.")
@@ -81,12 +81,12 @@ class Pattern:
         chunks = max(1, min(threads(), flat.size // _ENTRIES_PER_THREAD))
         cuts = np.searchsorted(indptr, np.linspace(0, flat.size, chunks + 1))
         cuts[0], cuts[-1] = 0, M
-        return cls(shape, Rows(indptr.astype(np.uint32), indices), cuts.astype(np.int64))
+        return cls(shape, ObservedRows(indptr.astype(np.uint32), indices), cuts.astype(np.int64))
 
     @cached_property
-    def vectors(self) -> Recycled:
+    def vectors(self) -> VectorPool:
         """The memory of vectors (n,): of gradients, and of the values of points."""
-        return Recycled(self.n)
+        return VectorPool(self.n)
 
     @property
     def n(self) -> int:
@@ -98,11 +98,11 @@ class Pattern:
         """Whether one thread runs over all rows."""
         return self.bounds.size == 2
 
-    def run(self, serial: Callable[..., Any], parallel: Callable[..., Any], *given: Any) -> Any:
+    def run(self, serial: Callable[..., Any], parallel: Callable[..., Any], *args: Any) -> Any:
         """Run a loop over all rows, in one of its two forms, and return what it returns."""
         if self.serial:
-            return serial(0, self.shape[0], *given)
-        return parallel(self.bounds, *given)
+            return serial(0, self.shape[0], *args)
+        return parallel(self.bounds, *args)
 
     def equals(self, other: "Pattern") -> bool:
         """Return whether both hold the same positions of matrices of one shape."""
@@ -125,7 +125,7 @@ class Pattern:
         return parts(self.n)
 
 
-def checked_positions(
+def check_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
     """Return rows (n,) and columns (n,) as arrays, refused if one is not in the matrix.

@@ -40,12 +40,12 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError("a vertex of factored points is no array: move towards it by combine")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         """Do with the dense matrix what is asked for, where points are arrays."""
         if self.pattern is not None:
             return NotImplemented
-        dense = [one.matrix() if isinstance(one, RankOne) else one for one in inputs]
-        return getattr(ufunc, method)(*dense, **named)
+        dense = [item.matrix() if isinstance(item, RankOne) else item for item in inputs]
+        return getattr(ufunc, method)(*dense, **keywords)
 
     def __getattr__(self, name: str) -> Any:
         """Return what an array has by that name, where points are arrays: `copy`, `ravel`, `T`."""

@@ -13,20 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import choice, finite_array, integer, real
+from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import ConstantHessians, digest_of, drawn
-from pfbench.problems.normed import largest_square
-from pfbench.sets.body import Body
+from pfbench.problems.base import ConstantHessians, content_digest, index_weights
+from pfbench.problems.norm_constants import max_quadratic_form
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.norms import NormBall
 
 NOISES = ("none", "two-point", "skewed", "normal")
 """How the s_i may be drawn; see `noise_of`."""
 
 
-def noise_of(
+def make_noise(
     kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
 ) -> Floats:
     """Return the s_i, of mean 0 and mean square sigma^2, shape (n, *shape).
@@ -34,11 +34,11 @@ def noise_of(
     two-point: sigma and -sigma in the first entry; skewed: there 3 t once and -t three times,
     sigma = t sqrt 3; normal: so many normal ones, centred.
     """
-    choice("noise", kind, NOISES)
-    real("sigma", sigma, least=0.0)
+    check_choice("noise", kind, NOISES)
+    check_real("sigma", sigma, minimum=0.0)
     first = {"two-point": (1.0, -1.0), "skewed": (3.0, -1.0, -1.0, -1.0), "none": (0.0,)}
     if kind == "normal":
-        rows = rng.standard_normal((integer("components", components, least=2), *shape))
+        rows = rng.standard_normal((check_integer("components", components, minimum=2), *shape))
         rows -= rows.mean(axis=0)
     else:
         rows = np.zeros((len(first[kind]), *shape))
@@ -48,14 +48,14 @@ def noise_of(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AdditiveNoise(ConstantHessians):
+class AdditiveNoiseQuadratic(ConstantHessians):
     """A convex quadratic f with the components f + <s_i, x>.
 
     Parameters
     ----------
     set
         The feasible set; the whole space for none.
-    begin
+    start_point
         The start point.
     noise
         The s_i, shape (n, *shape), of mean 0.
@@ -66,15 +66,15 @@ class AdditiveNoise(ConstantHessians):
         If shapes do not fit, or the mean is not 0.
     """
 
-    set: Body
-    begin: Floats
+    set: ConvexBody
+    start_point: Floats
     noise: Floats
 
     properties: ClassVar[frozenset[str]] = frozenset({"convex"})
 
     def __post_init__(self) -> None:
-        finite_array("the start", self.begin, shape=self.set.shape)
-        noise = finite_array("the noise", self.noise)
+        check_finite_array("the start", self.start_point, shape=self.set.shape)
+        noise = check_finite_array("the noise", self.noise)
         if noise.shape[1:] != self.set.shape:
             raise InputError(
                 f"the noise has rows of shape {noise.shape[1:]}, the points have shape "
@@ -95,7 +95,7 @@ class AdditiveNoise(ConstantHessians):
 
     def start(self) -> Floats:
         """Return a fresh copy of the start point."""
-        return np.array(self.begin)
+        return np.array(self.start_point)
 
     @abstractmethod
     def bend(self, u: Floats) -> Floats:
@@ -108,28 +108,28 @@ class AdditiveNoise(ConstantHessians):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        indices, weights = drawn(sample, self.n)
+        indices, weights = index_weights(sample, self.n)
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
     def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the Hessian times u: all components have the same."""
         if sample is not None:
-            drawn(sample, self.n)
+            index_weights(sample, self.n)
         return self.bend(u)
 
     @property
     def best_known(self) -> tuple[float, str] | None:
         """The least value on the whole space; None over a set."""
-        return None if self.bounded else (self.least, "minimum, by the normal equations")
+        return None if self.is_bounded else (self.minimum_value, "minimum, by the normal equations")
 
     @property
     @abstractmethod
-    def least(self) -> float:
+    def minimum_value(self) -> float:
         """The minimum of f on the whole space."""
 
-    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return the largest <X, G X> over the ball, exact where that is."""
-        return largest_square(norm, self.curvature, math.prod(self.shape[1:]))
+        return max_quadratic_form(norm, self.curvature, math.prod(self.shape[1:]))
 
     @cached_property
     def _eigenvalues(self) -> Floats:
@@ -140,7 +140,7 @@ class AdditiveNoise(ConstantHessians):
         L = float(self._eigenvalues[-1])
         smooth = L, "the largest eigenvalue of the Hessian, which all components share"
         mu = max(0.0, float(self._eigenvalues[0]))
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(self.n, "number of components"),
             D=(self.set.diameter, f"diameter of the set {self.set.name}"),
             L_f=smooth,
@@ -151,15 +151,15 @@ class AdditiveNoise(ConstantHessians):
                 float((self.noise * self.noise).sum()) / self.n,
                 "the mean of |s_i|^2: exact, at every point",
             ),
-            delta=(self.value(start) - self.least, "f(start) - min f on the whole space"),
-            M=(self.set.largest_norm, f"largest norm in the set {self.set.name}"),
+            delta=(self.value(start) - self.minimum_value, "f(start) - min f on the whole space"),
+            M=(self.set.max_norm, f"largest norm in the set {self.set.name}"),
             sigma_hat=(mu or math.inf, "the least eigenvalue of the Hessian"),
             ell=(0.0, "f is convex"),
         )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SeparableQuadratic(AdditiveNoise):
+class SeparableQuadratic(AdditiveNoiseQuadratic):
     """f(x) = sum of h_j (x_j - c_j)^2/2 over vectors.
 
     Parameters
@@ -178,14 +178,19 @@ class SeparableQuadratic(AdditiveNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if finite_array("the weights", self.weights, shape=self.shape).min() < 0.0:
+        if check_finite_array("the weights", self.weights, shape=self.shape).min() < 0.0:
             raise InputError("the weights must be at least 0.")
 
     @cached_property
     def digest(self) -> str:
         """A hash of all numbers."""
-        arrays = self.begin, self.noise, self.weights, np.asarray(self.centre, dtype=np.float64)
-        return digest_of((self.name, self.set), *arrays)
+        arrays = (
+            self.start_point,
+            self.noise,
+            self.weights,
+            np.asarray(self.centre, dtype=np.float64),
+        )
+        return content_digest((self.name, self.set), *arrays)
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
@@ -209,17 +214,17 @@ class SeparableQuadratic(AdditiveNoise):
     def _eigenvalues(self) -> Floats:
         return np.sort(self.weights)
 
-    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return the largest square over the ball: over a cube it is the sum of all h_j."""
         if norm.name == "linf":
             return float(self.weights.sum()), "the sum of the h_j, at every vertex: exact"
-        return super().smoothness_in(norm)
+        return super().smoothness_in_norm(norm)
 
-    least: ClassVar[float] = 0.0
+    minimum_value: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MatrixLeastSquares(AdditiveNoise):
+class MatrixLeastSquares(AdditiveNoiseQuadratic):
     """f(W) = |A W - B|_F^2/2 over matrices.
 
     Parameters
@@ -236,15 +241,15 @@ class MatrixLeastSquares(AdditiveNoise):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        (p, m), n = finite_array("A", self.A).shape, self.shape[1]
+        (p, m), n = check_finite_array("A", self.A).shape, self.shape[1]
         if m != self.shape[0]:
             raise InputError(f"A has {m} columns, and W {self.shape[0]} rows: make them equal.")
-        finite_array("B", self.B, shape=(p, n))
+        check_finite_array("B", self.B, shape=(p, n))
 
     @cached_property
     def digest(self) -> str:
         """A hash of all numbers."""
-        return digest_of((self.name, self.set), self.begin, self.noise, self.A, self.B)
+        return content_digest((self.name, self.set), self.start_point, self.noise, self.A, self.B)
 
     def value(self, x: Floats) -> float:
         """Return f(W)."""
@@ -265,7 +270,7 @@ class MatrixLeastSquares(AdditiveNoise):
         return np.asarray(self.A.T @ self.A)
 
     @cached_property
-    def least(self) -> float:
+    def minimum_value(self) -> float:
         """The minimum, by least squares."""
-        found: Any = np.linalg.lstsq(self.A, self.B, rcond=None)[0]
-        return self.value(found)
+        result: Any = np.linalg.lstsq(self.A, self.B, rcond=None)[0]
+        return self.value(result)

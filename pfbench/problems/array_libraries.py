@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import text
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
+from pfbench.base.names import lookup
 from pfbench.points.operators import DenseOperator
 
 _MODULES = MappingProxyType(
@@ -44,14 +44,14 @@ class ArrayLibrary:
 
     def floats(self, array: npt.ArrayLike) -> Any:
         """Return numbers as an array of the library, in double precision; they are copied."""
-        given = np.array(array, dtype=np.float64, order="C")
-        return self.xp.asarray(given, device=self.device)
+        value = np.array(array, dtype=np.float64, order="C")
+        return self.xp.asarray(value, device=self.device)
 
     def integers(self, array: npt.ArrayLike) -> Any:
         """Return whole numbers as an array of the library; they are copied."""
         return self.xp.asarray(np.array(array, dtype=np.int64), device=self.device)
 
-    def back(self, array: Any) -> Floats:
+    def as_numpy(self, array: Any) -> Floats:
         """Return an array of the library as NumPy's."""
         if hasattr(array, "cpu"):
             array = array.cpu()
@@ -66,19 +66,19 @@ def array_library(name: str) -> ArrayLibrary:
     InputError
         If the name is unknown, the library is not installed, or it has no such device.
     """
-    base, _, device = text("arrays", name, "torch:cuda").partition(":")
-    module, install = named("array library", base, _MODULES)
+    base, _, device = check_text("arrays", name, "torch:cuda").partition(":")
+    module, install = lookup("array library", base, _MODULES)
     try:
         xp = import_module(module)
     except ImportError as error:
         raise InputError(f"{base} is not installed: pip install {install}.") from error
     try:
-        found = ArrayLibrary(name, xp, _device(base, device) if device else None)
-        found.floats([0.0])
+        library = ArrayLibrary(name, xp, _device(base, device) if device else None)
+        library.floats([0.0])
     except Exception as error:  # each library has errors of its own
         first = (str(error).splitlines() or [""])[0]
         raise InputError(f"{base} has no device {device!r} here ({first}).") from error
-    return found
+    return library
 
 
 def _device(base: str, name: str) -> Any:
@@ -97,18 +97,18 @@ class ArrayOperator(DenseOperator):
 
     def __init__(self, library: ArrayLibrary, array: Floats) -> None:
         super().__init__(array)
-        self._library, self._there = library, library.floats(array)
+        self._library, self._array = library, library.floats(array)
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
         library = self._library
-        product = self._there @ library.floats(v)
+        product = self._array @ library.floats(v)
         if beta:
             product = product - beta * library.floats(previous)
-        u[:] = library.back(product)
-        y[:] = library.back(product @ self._there)
+        u[:] = library.as_numpy(product)
+        y[:] = library.as_numpy(product @ self._array)
         return float(u @ u)
 
-    def scaled(self, factor: float) -> "ArrayOperator":
+    def scale(self, factor: float) -> "ArrayOperator":
         """See `Operator`."""
         return ArrayOperator(self._library, factor * self.array)

@@ -27,12 +27,12 @@ Dense = MultitaskSigmoid | MulticlassLogistic | MatrixRegression
 """The problems that there are losses for."""
 
 
-class Part(NamedTuple):
+class ComponentBlock(NamedTuple):
     """Components that read the same columns of X.
 
     Attributes
     ----------
-    numbers
+    components
         Which components: a range of all, or those of a sample.
     weights
         The weight of each.
@@ -40,12 +40,12 @@ class Part(NamedTuple):
         Which columns of X.
     """
 
-    numbers: slice | Integers
+    components: slice | Integers
     weights: Any
     columns: slice
 
 
-class Loss(ABC):
+class ArrayLoss(ABC):
     """phi of many components at once, on the library's arrays.
 
     Parameters
@@ -68,28 +68,28 @@ class Loss(ABC):
         self.columns, self.width = columns, width
 
     @abstractmethod
-    def values(self, z: Any, part: Part) -> Any:
+    def values(self, z: Any, part: ComponentBlock) -> Any:
         """Return phi(z), shape (k,), of z of shape (k, width)."""
 
     @abstractmethod
-    def slopes(self, z: Any, part: Part) -> Any:
+    def slopes(self, z: Any, part: ComponentBlock) -> Any:
         """Return phi'(z), shape (k, width)."""
 
     @abstractmethod
-    def curvatures(self, z: Any, part: Part) -> Any:
+    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
         """Return what `bend` needs of phi''(z), shape (k, width)."""
 
     def bend(self, curvatures: Any, u: Any) -> Any:
         """Return phi'' times u, both of shape (k, width)."""
         return curvatures * u
 
-    def of(self, array: Any, numbers: slice | Integers) -> Any:
+    def take(self, array: Any, numbers: slice | Integers) -> Any:
         """Return the entries, or rows, of some components."""
         if isinstance(numbers, slice):
             return array[numbers, ...]
         return self.xp.take(array, self.library.integers(numbers), axis=0)
 
-    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[Part]:
+    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield components, all or those of a sample, in blocks."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
@@ -99,14 +99,14 @@ class Loss(ABC):
 
     def _part(
         self, numbers: Integers | None, weights: Floats | None, block: slice, columns: slice
-    ) -> Part:
+    ) -> ComponentBlock:
         shares: Any = 1.0 / self.n
         if weights is not None:
             shares = self.library.floats(weights[block])[:, None]
-        return Part(block if numbers is None else numbers[block], shares, columns)
+        return ComponentBlock(block if numbers is None else numbers[block], shares, columns)
 
 
-class SigmoidLoss(Loss):
+class SigmoidLoss(ArrayLoss):
     """s^2, s = 1/(1 + exp(-c (z + b))): see `MultitaskSigmoid`. Rows are ordered by task."""
 
     def __init__(self, library: ArrayLibrary, problem: MultitaskSigmoid) -> None:
@@ -116,7 +116,7 @@ class SigmoidLoss(Loss):
         self._signs = library.floats(data.signs[:, None])
         self._offsets = library.floats(data.offsets[data.task][:, None])
 
-    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[Part]:
+    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield components, one task after the other."""
         bounds, order = self._bounds, None
         if numbers is not None:
@@ -127,27 +127,27 @@ class SigmoidLoss(Loss):
             if last > first:
                 yield self._part(numbers, weights, slice(first, last), slice(task, task + 1))
 
-    def _sigmoid(self, z: Any, part: Part) -> tuple[Any, Any]:
-        c = self.of(self._signs, part.numbers)
-        t = -c * (z + self.of(self._offsets, part.numbers))
+    def _sigmoid(self, z: Any, part: ComponentBlock) -> tuple[Any, Any]:
+        c = self.take(self._signs, part.components)
+        t = -c * (z + self.take(self._offsets, part.components))
         return c, 1.0 / (1.0 + self.xp.exp(self.xp.clip(t, -_FLAT, _FLAT)))
 
-    def values(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def values(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         return (self._sigmoid(z, part)[1] ** 2)[:, 0]
 
-    def slopes(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def slopes(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
-    def curvatures(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         _, s = self._sigmoid(z, part)
         return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
 
 
-class SoftmaxLoss(Loss):
+class SoftmaxLoss(ArrayLoss):
     """log sum exp(z) - z_y: see `MulticlassLogistic`."""
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
@@ -156,34 +156,34 @@ class SoftmaxLoss(Loss):
         self._labels = library.integers(labels[:, None])
         self._classes = library.integers(np.arange(problem.width)[None, :])
 
-    def _chosen(self, part: Part) -> Any:
+    def _one_hot(self, part: ComponentBlock) -> Any:
         """Return e_y of each component, shape (k, classes)."""
-        same = self.of(self._labels, part.numbers) == self._classes
+        same = self.take(self._labels, part.components) == self._classes
         return self.xp.astype(same, self.xp.float64)
 
-    def values(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def values(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         xp = self.xp
         top = xp.max(z, axis=1, keepdims=True)
         sums = xp.log(xp.sum(xp.exp(z - top), axis=1)) + top[:, 0]
-        return sums - xp.sum(z * self._chosen(part), axis=1)
+        return sums - xp.sum(z * self._one_hot(part), axis=1)
 
-    def slopes(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
-        return self.curvatures(z, part) - self._chosen(part)
+    def slopes(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
+        return self.curvatures(z, part) - self._one_hot(part)
 
-    def curvatures(self, z: Any, part: Part) -> Any:
-        """See `Loss`: p = softmax(z)."""
+    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`: p = softmax(z)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def bend(self, curvatures: Any, u: Any) -> Any:
-        """See `Loss`: (diag(p) - pp') u."""
+        """See `ArrayLoss`: (diag(p) - pp') u."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 
 
-class SquareLoss(Loss):
+class SquareLoss(ArrayLoss):
     """(z - y)^2/2, z = <Z_i, X>: see `MatrixRegression`. X is one column."""
 
     def __init__(self, library: ArrayLibrary, problem: MatrixRegression) -> None:
@@ -191,20 +191,20 @@ class SquareLoss(Loss):
         self._targets = library.floats(problem.data.y[:, None])
         self.ridge = problem.sensing_variance
 
-    def values(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def values(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         return (0.5 * self.slopes(z, part) ** 2)[:, 0]
 
-    def slopes(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
-        return z - self.of(self._targets, part.numbers)
+    def slopes(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
+        return z - self.take(self._targets, part.components)
 
-    def curvatures(self, z: Any, part: Part) -> Any:
-        """See `Loss`."""
+    def curvatures(self, z: Any, part: ComponentBlock) -> Any:
+        """See `ArrayLoss`."""
         return self.xp.ones_like(z)
 
 
-def loss_of(library: ArrayLibrary, problem: Dense) -> Loss:
+def array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:
     """Return a problem's loss on a library's arrays."""
     if isinstance(problem, MultitaskSigmoid):
         return SigmoidLoss(library, problem)

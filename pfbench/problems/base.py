@@ -17,19 +17,19 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
-from pfbench.base.sample import Indices, weighted
-from pfbench.base.selectors import Selector, by_module
+from pfbench.base.sample import Indices, weight_indices
+from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
-from pfbench.problems.normed import OF_NORMS, lacking_norms
+from pfbench.problems.norm_constants import OF_NORMS, lacking_norms
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
-    derived = property
+    overridable_property = property
 else:
 
-    class derived:  # noqa: N801
+    class overridable_property:  # noqa: N801
         """A property that gives way to an attribute of the object."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -65,7 +65,7 @@ class FiniteSum(ABC):
     best_known
         The least known value of f + h with where it comes from, None if none is known.
     parameters
-        The parameters that define the problem, by name; see `called`.
+        The parameters that define the problem, by name; see `with_selector`.
     """
 
     name: ClassVar[str] = "own"
@@ -121,71 +121,75 @@ class FiniteSum(ABC):
         """Return the selector, and the number of components."""
         return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, n={self.n}>"
 
-    def called(self, name: str, parameters: Mapping[str, Any]) -> Self:
+    def with_selector(self, name: str, parameters: Mapping[str, Any]) -> Self:
         """Return this problem under the name and parameters that build it again."""
         twin = copy(self)
         vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
         return twin
 
-    @derived
+    @overridable_property
     def digest(self) -> str:
         """Hash by which a stored run knows the problem's data.
 
         Here it is one of name and parameters: these, and the source of the module, are then
         taken to determine the data. A problem that reads them from elsewhere states its own.
         """
-        known = type(self).__qualname__, by_module(self.name), sorted(self.parameters.items())
-        return digest_of(known)
+        existing = (
+            type(self).__qualname__,
+            replace_file_by_module(self.name),
+            sorted(self.parameters.items()),
+        )
+        return content_digest(existing)
 
-    @derived
+    @overridable_property
     def shape(self) -> tuple[int, ...]:
         """Shape of a point."""
         return tuple(self.start().shape)
 
-    @derived
-    def bounded(self) -> bool:
+    @overridable_property
+    def is_bounded(self) -> bool:
         """Whether there is a feasible set."""
         return math.isfinite(self.set.diameter)
 
-    @derived
+    @overridable_property
     def unconstrained(self) -> bool:
         """Whether there is neither a set nor a penalty."""
-        return self.penalty is None and not self.bounded
+        return self.penalty is None and not self.is_bounded
 
-    @derived
+    @overridable_property
     def lacks(self) -> Mapping[str, str]:
         """Reasons why the problem cannot offer something, by what algorithms require."""
-        found: dict[str, str] = {}
-        if self.bounded:
-            found["smooth"] = "it has a feasible set"
+        lacks: dict[str, str] = {}
+        if self.is_bounded:
+            lacks["smooth"] = "it has a feasible set"
             if not self.set.has_projection:
-                found["prox"] = (
+                lacks["prox"] = (
                     f"there is no projection onto the set {self.set.name} of points of shape "
                     f"{self.shape}"
                 )
         elif self.penalty is not None:
             reason = "it has a penalty and no feasible set"
-            found |= {"smooth": "it has a penalty", "lo": reason, "set": reason}
+            lacks |= {"smooth": "it has a penalty", "lo": reason, "set": reason}
         elif self.norm is not None:
-            found["set"] = "it has no feasible set"
+            lacks["set"] = "it has no feasible set"
         else:
-            found |= dict.fromkeys(("lo", "set"), "it has no feasible set")
-        if "set" in found:
-            found["polytope"] = found["set"]
+            lacks |= dict.fromkeys(("lo", "set"), "it has no feasible set")
+        if "set" in lacks:
+            lacks["polytope"] = lacks["set"]
         elif not getattr(self.set, "polytope", False):
-            found["polytope"] = f"the set {self.set.name} is none"
-        found |= lacking_norms(self)
+            lacks["polytope"] = f"the set {self.set.name} is none"
+        lacks |= lacking_norms(self)
         if self.n > 1 and not (self._states("batch") or self._states("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
-            found |= dict.fromkeys(("batch", "difference", "table"), reason)
+            lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
         if not self._states("hessian"):
-            found["hessian"] = "it states no Hessians"
+            lacks["hessian"] = "it states no Hessians"
         if not self._states("component_smoothness"):
-            found["component_smoothness"] = (
+            lacks["component_smoothness"] = (
                 "it states no L_i, the smoothness of each component, by which sampling=importance "
                 "draws"
             )
-        return found
+        return lacks
 
     def _states(self, verb: str) -> bool:
         """Return whether a subclass defines this verb itself."""
@@ -197,11 +201,11 @@ class FiniteSum(ABC):
 
     def constants(self, start: Any) -> Constants:
         """Return the constants, each with its derivation: here n and D, as no more is known."""
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )
 
-    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return a bound of L_norm with its derivation; None where L_f says as much."""
         return None
 
@@ -212,7 +216,7 @@ class FiniteSum(ABC):
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers the oracles of one run, by default the problem itself.
 
-        `rng` is for approximate oracles that draw random numbers; see `Opened`.
+        `rng` is for approximate oracles that draw random numbers; see `OpenedProblem`.
         """
         return self
 
@@ -231,12 +235,12 @@ class FiniteSum(ABC):
         if self._states("batch"):
             return self.batch(np.array([i]), x)
         if self.n > 1:
-            raise Refused(f"{self.name} has no component gradients: {self.lacks['batch']}.")
+            raise RefusedError(f"{self.name} has no component gradients: {self.lacks['batch']}.")
         return self.gradient(x)
 
     def batch(self, sample: Indices, x: Any) -> Gradient:
         """Return the mean of the sampled component gradients at x."""
-        indices, weights = drawn(sample, self.n)
+        indices, weights = index_weights(sample, self.n)
         if self.n == 1:
             return self.gradient(x)
         pairs = zip(indices.tolist(), weights.tolist(), strict=True)
@@ -248,7 +252,7 @@ class FiniteSum(ABC):
 
     def hessian(self, s: Any) -> Hessian:
         """Return all component Hessians at s; refused, as they do not follow from the rest."""
-        raise Refused(f"{self.name} offers no Hessians.")
+        raise RefusedError(f"{self.name} offers no Hessians.")
 
     def table(self, x: Any) -> Table:
         """Return a table with every component gradient at x."""
@@ -259,7 +263,7 @@ class FiniteSum(ABC):
 
         The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
         """
-        raise Refused(f"{self.name} states no L_i, the smoothness of each component.")
+        raise RefusedError(f"{self.name} states no L_i, the smoothness of each component.")
 
     # --- the set ----------------------------------------------------------------------------------
 
@@ -268,13 +272,13 @@ class FiniteSum(ABC):
 
         With a norm and no set it is a minimiser over the norm's ball.
         """
-        if self.norm is not None and not self.bounded:
-            return self.norm.steepest(g)
+        if self.norm is not None and not self.is_bounded:
+            return self.norm.steepest_direction(g)
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v> over what `lo` minimises over."""
-        if self.norm is not None and not self.bounded:
+        if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)
         return self.set.minimum(g)
 
@@ -284,15 +288,15 @@ class FiniteSum(ABC):
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
 
-def point_of(x: Any, shape: tuple[int, ...]) -> Floats:
+def check_point(x: Any, shape: tuple[int, ...]) -> Floats:
     """Return x, refused if it is no array of this shape; compiled loops do not look."""
     if not isinstance(x, np.ndarray) or x.shape != shape:
-        found = x.shape if isinstance(x, np.ndarray) else type(x).__name__
-        raise InputError(f"a point of shape {found} was given where {shape} is needed.")
+        text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+        raise InputError(f"a point of shape {text} was given where {shape} is needed.")
     return x
 
 
-def digest_of(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
+def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
     """Return the sha256 of what `numbers` print as and of the little-endian bytes of arrays.
 
     An array may be given whole or in parts.
@@ -304,15 +308,15 @@ def digest_of(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[
     return digest.hexdigest()
 
 
-def in_parts(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
+def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
     """Give an array as another type, a part at a time."""
-    whole = np.asarray(array)
-    return (np.asarray(whole[part], dtype=dtype) for part in parts(whole.size))
+    complete = np.asarray(array)
+    return (np.asarray(complete[part], dtype=dtype) for part in parts(complete.size))
 
 
-def drawn(sample: Indices, n: int) -> tuple[Integers, Floats]:
+def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
     """Return the indices and weights of a sample of n components; refuse others by IndexError."""
-    indices, weights = weighted(sample)
+    indices, weights = weight_indices(sample)
     if indices.min() < 0 or indices.max() >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return indices, weights
@@ -328,15 +332,15 @@ class HessianOf:
     """
 
     def __init__(self, applied: Callable[[Indices | None, Any], Gradient]) -> None:
-        self._applied = applied
+        self._apply = applied
 
     def product(self, x: Any, y: Any) -> Gradient:
         """Return the mean Hessian times x - y."""
-        return self._applied(None, x - y)
+        return self._apply(None, x - y)
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y."""
-        return self._applied(sample, x - y)
+        return self._apply(sample, x - y)
 
 
 class ConstantHessians(FiniteSum):
@@ -355,7 +359,7 @@ class ConstantHessians(FiniteSum):
         return HessianOf(self.times_hessians)
 
 
-class Opened:
+class OpenedProblem:
     """The oracles of one run: those of the problem, and a linear minimisation with a state.
 
     Parameters
@@ -380,21 +384,21 @@ class GradientTable:
 
     def __init__(self, problem: FiniteSum, x: Any) -> None:
         self._problem = problem
-        self._stored = np.array([problem.component(i, x) for i in range(problem.n)])
-        self.mean: Gradient = self._stored.mean(axis=0)
+        self._gradients = np.array([problem.component(i, x) for i in range(problem.n)])
+        self.mean: Gradient = self._gradients.mean(axis=0)
 
     def difference(self, sample: Indices, x: Any) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         fresh = self._problem.batch(sample, x)
         if self._problem.n == 1:
-            return np.asarray(fresh - self._stored[0])
-        indices, weights = weighted(sample)
-        return np.asarray(fresh - np.tensordot(weights, self._stored[indices], axes=1))
+            return np.asarray(fresh - self._gradients[0])
+        indices, weights = weight_indices(sample)
+        return np.asarray(fresh - np.tensordot(weights, self._gradients[indices], axes=1))
 
     def replace(self, sample: Indices, x: Any) -> Gradient:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
-        for i in np.unique(weighted(sample)[0]).tolist():
-            self._stored[i] = self._problem.component(i, x)
-        self.mean = self._stored.mean(axis=0)
+        for i in np.unique(weight_indices(sample)[0]).tolist():
+            self._gradients[i] = self._problem.component(i, x)
+        self.mean = self._gradients.mean(axis=0)
         return change

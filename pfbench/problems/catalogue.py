@@ -6,14 +6,21 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.checks import text
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
-from pfbench.base.parameters import Parameter, check_known, check_texts, declared, joined, texts_of
-from pfbench.base.selectors import OWN_PARTS, Selector
+from pfbench.base.names import lookup
+from pfbench.base.parameters import (
+    Parameter,
+    check_known,
+    check_texts,
+    collect_declared_parameters,
+    merge_parameters,
+    text_parameters,
+)
+from pfbench.base.selectors import USER_PARTS, Selector
 from pfbench.problems import families, norm_families
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.family import Family, OverAnySet
+from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
@@ -24,10 +31,10 @@ _FEW = 3
 
 
 @dataclass(frozen=True)
-class Entry:
+class ProblemEntry:
     """A family of problems as `list`, `info` and selectors see it."""
 
-    family: type[Family]
+    family: type[ProblemFamily]
 
     @property
     def name(self) -> str:
@@ -50,81 +57,103 @@ class Entry:
         return tuple(self.family.sources)
 
     @property
-    def own_set(self) -> str:
+    def only_set(self) -> str:
         """Its feasible set, where there is only one; else empty."""
-        return "" if self.family.points else self.family.own_set
+        return "" if self.family.points else self.family.only_set
 
     def takes(self, kind: str, points: str) -> bool:
         """Return whether it takes any set, or any penalty, of such points."""
-        return kind in declared(self.family) and points.endswith((self.family.points, "arrays"))
+        return kind in collect_declared_parameters(self.family) and points.endswith(
+            (self.family.points, "arrays")
+        )
 
-    def of_sets(self) -> dict[str, Parameter]:
+    def set_parameters(self) -> dict[str, Parameter]:
         """Return the parameters of the sets and penalties that it takes, by name."""
-        return dict(_of_sets(self))
+        return dict(_set_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
         """Return its parameters: its own, those of the sets that it takes, and of its sources."""
-        of_sources = joined({name: declared(cls) for name, cls in self.family.sources.items()})
-        return {**declared(self.family), **self.of_sets(), **of_sources}
+        of_sources = merge_parameters(
+            {name: collect_declared_parameters(cls) for name, cls in self.family.sources.items()}
+        )
+        return {**collect_declared_parameters(self.family), **self.set_parameters(), **of_sources}
 
-    def known(self, given: Mapping[str, Any]) -> dict[str, Parameter]:
+    def list_parameters(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
         """Return its parameters, with those of somebody's own set or penalty that are given."""
-        return {**_of_own(given), **self.parameters()}
+        return {**_user_parameters(parameters), **self.parameters()}
 
-    def build(self, given: Mapping[str, Any]) -> FiniteSum:
+    def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
         """Build the problem from its parameters; those that it does not have are refused."""
-        known = self.known({part: text for part, text in given.items() if isinstance(text, str)})
-        check_known(self.name, given, known)
-        for part in OWN_PARTS & given.keys():
-            if given[part] is not None:
-                text(part, given[part], "l1")
-        check_texts(given, known)
-        of_sets = {**_of_own(given), **self.of_sets()}
-        own = {name: given[name] for name in given if name in declared(self.family)}
-        of_set = {name: given[name] for name in given if name in of_sets}
-        rest = {name: given[name] for name in given if name not in own and name not in of_set}
-        make: Callable[..., Family] = self.family
-        if issubclass(self.family, OverAnySet):
+        existing = self.list_parameters(
+            {part: text for part, text in parameters.items() if isinstance(text, str)}
+        )
+        check_known(self.name, parameters, existing)
+        for part in USER_PARTS & parameters.keys():
+            if parameters[part] is not None:
+                check_text(part, parameters[part], "l1")
+        check_texts(parameters, existing)
+        of_sets = {**_user_parameters(parameters), **self.set_parameters()}
+        own = {
+            name: parameters[name]
+            for name in parameters
+            if name in collect_declared_parameters(self.family)
+        }
+        of_set = {name: parameters[name] for name in parameters if name in of_sets}
+        rest = {
+            name: parameters[name] for name in parameters if name not in own and name not in of_set
+        }
+        make: Callable[..., ProblemFamily] = self.family
+        if issubclass(self.family, AnySetFamily):
             own["of_set"] = of_set
         return make(**own, rest=rest).build()
 
 
 @cache
-def _of_sets(entry: Entry) -> Mapping[str, Parameter]:
+def _set_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
     """Return the parameters of the sets and penalties that it takes, by name; once in a process."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
-    known: dict[str, dict[str, Parameter]] = {}
+    parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
         for body in entries.values():
-            if entry.takes(kind, body.points) and not body.needs:
-                for name, one in body.parameters().items():
-                    known.setdefault(name, {})[f"{kind}={body.name}"] = one
-    found = {}
-    for name, by in known.items():
+            if entry.takes(kind, body.points) and not body.required_arguments:
+                for name, parameter in body.parameters().items():
+                    parameters.setdefault(name, {})[f"{kind}={body.name}"] = parameter
+    results = {}
+    for name, by in parameters.items():
         abouts: dict[str, list[str]] = {}
-        for choice, one in by.items():
-            abouts.setdefault(one.about, []).append(choice)
+        for choice, parameter in by.items():
+            abouts.setdefault(parameter.description, []).append(choice)
         few = len(by) <= _FEW
-        about = "; ".join(
-            f"{text} ({', '.join(who)})" if few else text for text, who in abouts.items()
+        description = "; ".join(
+            f"{text} ({', '.join(owner)})" if few else text for text, owner in abouts.items()
         )
-        found[name] = Parameter(about, next(iter(by.values())).default or "needed")
-    if "radius" in found:
-        own, radius = entry.family.own_set, entry.family.own_radius
-        found["radius"] = Parameter(found["radius"].about, f"{radius:g} for {own}, else 1")
-    return found
+        results[name] = Parameter(description, next(iter(by.values())).default or "needed")
+    if "radius" in results:
+        own, radius = entry.family.only_set, entry.family.default_radius
+        results["radius"] = Parameter(
+            results["radius"].description, f"{radius:g} for {own}, else 1"
+        )
+    return results
 
 
-def _of_own(given: Mapping[str, Any]) -> dict[str, Parameter]:
+def _user_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
     """Return the parameters of somebody's own set and penalty, which are imported."""
     kinds = (("set", set_class), ("penalty", penalty_class))
-    named = ((of, str(given[kind])) for kind, of in kinds if ":" in str(given.get(kind)))
-    return {key: one for of, name in named for key, one in of(name).parameters().items()}
+    named = (
+        (source, str(parameters[kind]))
+        for kind, source in kinds
+        if ":" in str(parameters.get(kind))
+    )
+    return {
+        key: parameter
+        for source, name in named
+        for key, parameter in source(name).parameters().items()
+    }
 
 
-PROBLEMS: Mapping[str, Entry] = MappingProxyType(
+PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
     {
-        family.problem.name: Entry(family)
+        family.problem.name: ProblemEntry(family)
         for family in (
             families.RecoveryFamily,
             families.LogisticFamily,
@@ -146,10 +175,12 @@ PROBLEMS: Mapping[str, Entry] = MappingProxyType(
 """Every problem by its name."""
 
 
-def named_problem(selector: Selector) -> FiniteSum:
+def build_problem(selector: Selector) -> FiniteSum:
     """Build the problem of a selector; its texts stay texts. See `problem`."""
-    texts = texts_of(named("problem", selector.name, PROBLEMS).known(selector.parameters))
-    return _built(selector.name, selector.given(texts))
+    texts = text_parameters(
+        lookup("problem", selector.name, PROBLEMS).list_parameters(selector.parameters)
+    )
+    return _build(selector.name, selector.collect_parsed_parameters(texts))
 
 
 def problem(name: str, **parameters: Any) -> FiniteSum:
@@ -170,20 +201,20 @@ def problem(name: str, **parameters: Any) -> FiniteSum:
         If the data are missing or damaged.
     """
     if isinstance(name, str) and "[" in name:
-        return named_problem(Selector.parse(name).joined(parameters))
-    return _built(name, parameters)
+        return build_problem(Selector.parse(name).with_parameters(parameters))
+    return _build(name, parameters)
 
 
-def _built(name: str, given: Mapping[str, Any]) -> FiniteSum:
-    entry = named("problem", name, PROBLEMS)
-    parameters = _with_name_of_set(given)
+def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
+    entry = lookup("problem", name, PROBLEMS)
+    parameters = _with_name_of_set(value)
     try:
-        found = entry.build(parameters).called(name, parameters)
-        if parameters is not given and found.shape != given["set"].shape:
+        finite_sum = entry.build(parameters).with_selector(name, parameters)
+        if parameters is not value and finite_sum.shape != value["set"].shape:
             raise InputError(
-                f"set has points of shape {given['set'].shape}, and {name} of {found.shape}."
+                f"set has points of shape {value['set'].shape}, and {name} of {finite_sum.shape}."
             )
-        return found
+        return finite_sum
     except (MemoryError, OverflowError, ValueError) as error:
         if isinstance(error, ValueError) and not str(error).startswith(_TOO_LARGE):
             raise
@@ -195,9 +226,9 @@ def _built(name: str, given: Mapping[str, Any]) -> FiniteSum:
 
 def _with_name_of_set(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return parameters with the name and the parameters of a set in place of the object."""
-    found = parameters.get("set")
-    kind = SETS.get(getattr(found, "name", ""))
-    if found is None or kind is None or type(found) is not kind or kind.needs:
+    result = parameters.get("set")
+    kind = SETS.get(getattr(result, "name", ""))
+    if result is None or kind is None or type(result) is not kind or kind.needs:
         return parameters
-    own = {name: getattr(found, name) for name in kind.parameters()}
+    own = {name: getattr(result, name) for name in kind.parameters()}
     return {**own, **parameters, "set": kind.name}

@@ -8,31 +8,31 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import choice, integer
+from pfbench.base.checks import check_choice, check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
 from pfbench.problems.array_libraries import array_library
 from pfbench.problems.array_losses import Dense
+from pfbench.problems.array_problem import ArrayProblem
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
+from pfbench.problems.class_data import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.family import Family, OverAnySet
+from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
-from pfbench.problems.on_arrays import OnArrays
-from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
+from pfbench.problems.row_data import BinaryData, SyntheticRows, labels_to_signs
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
-from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
-from pfbench.sets.body import Body
+from pfbench.problems.zero_chain import ZeroChain, chain_scaling, random_directions
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import penalty
-from pfbench.sets.whole import WholeSpace
+from pfbench.sets.whole_space import WholeSpace
 
 _SEVERAL_CLASSES = (
     "digits",
@@ -55,7 +55,7 @@ def tolerance() -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LinearFamily(OverAnySet):
+class LinearFamily(AnySetFamily):
     """A linear model on rows."""
 
     problem: ClassVar[type[linear_models.LinearModel]]
@@ -63,8 +63,8 @@ class LinearFamily(OverAnySet):
         dict.fromkeys(_TWO_CLASSES, BinaryData) | {"synthetic": SyntheticRows}
     )
     points = "vectors"
-    own_set = "l1"
-    own_radius = 10.0
+    only_set = "l1"
+    default_radius = 10.0
 
     source: str = source("synthetic")
     set: str | None = parameter(
@@ -82,15 +82,15 @@ class LinearFamily(OverAnySet):
 
     def build(self) -> FiniteSum:
         """Return the model."""
-        features, labels = self._drawn(self.source)
+        features, labels = self._load_source(self.source)
         feasible, added = self._domain(features.shape[1])
         first = self._first(feasible)
-        return self._normed(self.problem(features, labels, feasible, penalty=added, first=first))
+        return self._with_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
-    def _first(self, feasible: Body) -> Floats | None:
+    def _first(self, feasible: ConvexBody) -> Floats | None:
         """Return a random start, None for the set's own."""
-        seed = np.random.SeedSequence(integer("start_seed", self.start_seed, least=0))
-        if choice("start", self.start, ("own", "normal")) == "own":
+        seed = np.random.SeedSequence(check_integer("start_seed", self.start_seed, minimum=0))
+        if check_choice("start", self.start, ("own", "normal")) == "own":
             return None
         if not isinstance(feasible, WholeSpace):
             raise InputError(
@@ -99,15 +99,15 @@ class LinearFamily(OverAnySet):
             )
         return np.random.default_rng(seed).standard_normal(feasible.shape)
 
-    def _domain(self, d: int) -> tuple[Body, Penalty | None]:
+    def _domain(self, d: int) -> tuple[ConvexBody, Penalty | None]:
         """Return the feasible set and the penalty; the l1 ball if neither is given."""
-        given = {name: value for name, value in self.of_set.items() if value is not None}
+        values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:
             raise InputError(
                 f"set={self.set} and penalty={self.penalty} exclude each other: leave one out."
             )
         if self.penalty is not None:
-            return WholeSpace(d), penalty(self.penalty, (d,), **given)
+            return WholeSpace(d), penalty(self.penalty, (d,), **values)
         return self._feasible((d,)), None
 
 
@@ -123,11 +123,13 @@ class LogisticFamily(LinearFamily):
 
     def build(self) -> FiniteSum:
         """Return the problem; its labels are the signs of what the source has."""
-        features, labels = self._drawn(self.source)
+        features, labels = self._load_source(self.source)
         feasible, added = self._domain(features.shape[1])
         first = self._first(feasible)
-        made = self.problem(features, signs_of(labels), feasible, self.alpha, added, first)
-        return self._normed(made)
+        logistic = self.problem(
+            features, labels_to_signs(labels), feasible, self.alpha, added, first
+        )
+        return self._with_norm(logistic)
 
 
 class RobustRegressionFamily(LinearFamily):
@@ -155,7 +157,7 @@ class LeastSquaresFamily(LinearFamily):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecoveryFamily(Family):
+class RecoveryFamily(ProblemFamily):
     """Robust matrix recovery.
 
     radius and sigma default to the paper's 100 and 1 for synthetic data; for real data to
@@ -167,7 +169,7 @@ class RecoveryFamily(Family):
     sources = MappingProxyType(
         {"synthetic": SyntheticEntries, "digits": DigitPixels, "movielens": MovieRatings}
     )
-    own_set = "nuclear"
+    only_set = "nuclear"
 
     source: str = source("synthetic")
     radius: float | None = parameter(
@@ -190,7 +192,7 @@ class RecoveryFamily(Family):
 
     def build(self) -> RobustMatrixRecovery:
         """Return the problem."""
-        observed = self._drawn(self.source)
+        observed = self._load_source(self.source)
         radius, sigma = 100.0, 1.0
         if self.source != "synthetic":
             square = float(observed.values @ observed.values)
@@ -211,12 +213,12 @@ class RecoveryFamily(Family):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MatrixFamily(OverAnySet):
+class MatrixFamily(AnySetFamily):
     """A problem over a set of matrices."""
 
     points = "matrices"
-    own_set = "nuclear"
-    own_radius = 10.0
+    only_set = "nuclear"
+    default_radius = 10.0
 
     set: str | None = parameter(
         None, "feasible set, see `pfbench list sets`; none for all matrices", "nuclear"
@@ -226,11 +228,11 @@ class MatrixFamily(OverAnySet):
         None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
     )
 
-    def _placed(self, problem: Dense) -> FiniteSum:
+    def _move_to_arrays(self, problem: Dense) -> FiniteSum:
         """Return the problem, or the same on the arrays of a library."""
         if self.arrays is None:
-            return self._normed(problem)
-        return self._normed(OnArrays(problem, array_library(self.arrays)))
+            return self._with_norm(problem)
+        return self._with_norm(ArrayProblem(problem, array_library(self.arrays)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,9 +249,9 @@ class MultitaskFamily(MatrixFamily):
 
     def build(self) -> FiniteSum:
         """Return the problem."""
-        rows, labels, tasks, offsets = self._drawn(self.source)
+        rows, labels, tasks, offsets = self._load_source(self.source)
         feasible = self._feasible((rows.shape[1], offsets.size))
-        return self._placed(
+        return self._move_to_arrays(
             MultitaskSigmoid(rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets)
         )
 
@@ -268,9 +270,9 @@ class MulticlassFamily(MatrixFamily):
 
     def build(self) -> FiniteSum:
         """Return the problem."""
-        rows, labels, classes = self._drawn(self.source)
+        rows, labels, classes = self._load_source(self.source)
         feasible = self._feasible((rows.shape[1], classes))
-        return self._placed(
+        return self._move_to_arrays(
             MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
         )
 
@@ -282,27 +284,29 @@ class MatrixRegressionFamily(MatrixFamily):
     problem = MatrixRegression
     summary = "matrix regression, convex or with noisy sensing matrices, over a set of matrices"
     sources = MappingProxyType({"synthetic": SyntheticSensing})
-    own_radius = NUCLEAR_NORM
-    free = False
+    default_radius = NUCLEAR_NORM
+    allows_no_set = False
 
     source: str = source("synthetic")
 
     def build(self) -> FiniteSum:
         """Return the problem."""
-        data = self._drawn(self.source)
-        return self._placed(MatrixRegression(data, self._feasible(data.shape), self.tolerance))
+        data = self._load_source(self.source)
+        return self._move_to_arrays(
+            MatrixRegression(data, self._feasible(data.shape), self.tolerance)
+        )
 
 
 # --- without data ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimplexNormFamily(Family):
+class SimplexNormFamily(ProblemFamily):
     """|x|^2 on the simplex."""
 
     problem = SimplexNorm
     summary = "|x|^2 on the unit simplex: hard for linear minimisation from a vertex, convex"
-    own_set = "simplex"
+    only_set = "simplex"
 
     columns: int = parameter(1000, "length of a point (d)")
 
@@ -312,7 +316,7 @@ class SimplexNormFamily(Family):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZeroChainFamily(Family):
+class ZeroChainFamily(ProblemFamily):
     """The zero chain, as it is with T = horizon, or scaled for an accuracy epsilon.
 
     The hidden directions are the first unit vectors, or random ones if there is a seed.
@@ -320,7 +324,7 @@ class ZeroChainFamily(Family):
 
     problem = ZeroChain
     summary = "chain of hidden directions on a ball: hard for linear minimisation, non-convex"
-    own_set = "l2"
+    only_set = "l2"
 
     horizon: int | None = parameter(None, "length T of the chain", "50, or from epsilon")
     epsilon: float | None = parameter(
@@ -339,29 +343,32 @@ class ZeroChainFamily(Family):
         """Return the problem."""
         smoothness = self.smoothness
         if self.epsilon is None:
-            for name, given in (("smoothness", smoothness), ("delta", self.delta)):
-                if given is not None:
+            for name, value in (("smoothness", smoothness), ("delta", self.delta)):
+                if value is not None:
                     raise InputError(f"{name} scales the chain for an accuracy: give epsilon too.")
-            T = 50 if self.horizon is None else integer("horizon", self.horizon, least=1)
+            T = 50 if self.horizon is None else check_integer("horizon", self.horizon, minimum=1)
             mu = 1.0
         else:
             if self.horizon is not None:
                 raise InputError("epsilon determines the horizon: leave one of the two out.")
             smoothness = 1.0 if smoothness is None else smoothness
             delta = 1.0 if self.delta is None else self.delta
-            T, mu = scaled_chain(self.epsilon, smoothness, delta)
+            T, mu = chain_scaling(self.epsilon, smoothness, delta)
         columns = self.columns
         if columns is None:
             columns = T if self.seed is None else 2 * T
         directions = None
         if self.seed is not None:
-            d, seed = integer("columns", columns, least=T), integer("seed", self.seed, least=0)
+            d, seed = (
+                check_integer("columns", columns, minimum=T),
+                check_integer("seed", self.seed, minimum=0),
+            )
             directions = random_directions(d, T, seed)
         return ZeroChain(T, columns, directions, smoothness, mu)
 
 
 @dataclass(frozen=True, kw_only=True)
-class FiniteSumChainFamily(Family):
+class FiniteSumChainFamily(ProblemFamily):
     """The chain on n blocks."""
 
     problem = FiniteSumChain

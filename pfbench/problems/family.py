@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from pfbench.base.checks import choice
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import check_known, declared, parameter
+from pfbench.base.parameters import check_known, collect_declared_parameters, parameter
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.with_norm import Normed
-from pfbench.sets.body import Body
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import feasible_set
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.whole import WholeMatrices, WholeSpace
+from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 Classes = Mapping[str, type[Any]]
 
@@ -22,7 +22,7 @@ _NONE: Classes = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family(ABC):
+class ProblemFamily(ABC):
     """What a selector says of a problem; the fields that declare themselves are its parameters.
 
     Attributes
@@ -35,11 +35,11 @@ class Family(ABC):
         What draws its data, by the value of `source`.
     points
         What its points are where it takes any set of them: vectors or matrices.
-    own_set
+    only_set
         Its only feasible set, or the one that it has if none is named.
-    own_radius
+    default_radius
         Radius of that set, unless it is given.
-    free
+    allows_no_set
         Whether it takes set=none.
     rest
         The parameters of the source, the set and the penalty.
@@ -49,9 +49,9 @@ class Family(ABC):
     summary: ClassVar[str]
     sources: ClassVar[Classes] = _NONE
     points: ClassVar[str] = ""
-    own_set: ClassVar[str] = ""
-    own_radius: ClassVar[float] = 1.0
-    free: ClassVar[bool] = True
+    only_set: ClassVar[str] = ""
+    default_radius: ClassVar[float] = 1.0
+    allows_no_set: ClassVar[bool] = True
 
     rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -59,15 +59,15 @@ class Family(ABC):
     def build(self) -> FiniteSum:
         """Return the problem."""
 
-    def _drawn(self, source: str) -> Any:
+    def _load_source(self, source: str) -> Any:
         """Return what the source makes; parameters that it does not know are refused."""
-        drawing = self.sources[choice("source", source, self.sources)]
-        check_known(f"the source {source}", self.rest, declared(drawing))
+        drawing = self.sources[check_choice("source", source, self.sources)]
+        check_known(f"the source {source}", self.rest, collect_declared_parameters(drawing))
         return drawing(**self.rest).draw(source)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OverAnySet(Family):
+class AnySetFamily(ProblemFamily):
     """A family that takes any set of its points; `of_set` are the parameters of the set."""
 
     of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -76,19 +76,19 @@ class OverAnySet(Family):
         None, "norm in place of the set, as spectral[radius=2], or beside it", "none"
     )
 
-    def _normed(self, problem: FiniteSum) -> FiniteSum:
+    def _with_norm(self, problem: FiniteSum) -> FiniteSum:
         """Return the problem, or the same with the norm that is asked for."""
         if self.norm is None:
             return problem
-        return Normed(problem, norm_ball(self.norm, problem.shape))
+        return NormedProblem(problem, norm_ball(self.norm, problem.shape))
 
-    def _feasible(self, shape: tuple[int, ...]) -> Body:
-        given = {name: value for name, value in self.of_set.items() if value is not None}
-        name = self.set or self.own_set
-        if name == "none" and self.free:
-            if given:
-                raise InputError(f"set=none takes no {next(iter(given))}: leave it out.")
+    def _feasible(self, shape: tuple[int, ...]) -> ConvexBody:
+        values = {name: value for name, value in self.of_set.items() if value is not None}
+        name = self.set or self.only_set
+        if name == "none" and self.allows_no_set:
+            if values:
+                raise InputError(f"set=none takes no {next(iter(values))}: leave it out.")
             return WholeSpace(*shape) if len(shape) == 1 else WholeMatrices((shape[0], shape[1]))
-        if name == self.own_set:
-            given = {"radius": self.own_radius} | given
-        return feasible_set(name, shape, **given)
+        if name == self.only_set:
+            values = {"radius": self.default_radius} | values
+        return feasible_set(name, shape, **values)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pfbench.base.checks import finite_array
+from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 
 MOST_ENTRIES = 2**32 - 1
 """Compiled loops number the entries and columns by 32 bits."""
 
 
-def checked_csr(features: Any) -> Any:
+def check_csr(features: Any) -> Any:
     """Return a copy of a matrix of numbers as a CSR array of float64, duplicates added up.
 
     Parameters
@@ -38,7 +38,7 @@ def checked_csr(features: Any) -> Any:
     if max(matrix.nnz, matrix.shape[1]) > MOST_ENTRIES:
         raise InputError(f"the features have {matrix.nnz} entries: at most 2^32 - 1 are read.")
     matrix.sum_duplicates()
-    finite_array("the features", matrix.data)
+    check_finite_array("the features", matrix.data)
     return matrix
 
 
@@ -47,6 +47,6 @@ def _check_indices(features: Any) -> None:
     if features.format in ("csr", "csc", "bsr"):
         features.check_format(full_check=True)
     elif features.format == "coo":
-        for at, length in zip(features.coords, features.shape, strict=True):
-            if at.size and (at.min() < 0 or at.max() >= length):
+        for coord, length in zip(features.coords, features.shape, strict=True):
+            if coord.size and (coord.min() < 0 or coord.max() >= length):
                 raise ValueError("an index lies outside the matrix")

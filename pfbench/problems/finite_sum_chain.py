@@ -16,15 +16,15 @@ from typing import ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.kernels import chain
-from pfbench.problems.base import FiniteSum, HessianOf, digest_of, point_of
-from pfbench.problems.sizes import check_length, rounded_down
-from pfbench.problems.smoothness import chain_bounds
-from pfbench.sets.whole import WholeSpace
+from pfbench.problems.base import FiniteSum, HessianOf, check_point, content_digest
+from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.size_limits import check_length, format_rounded_down
+from pfbench.sets.whole_space import WholeSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class FiniteSumChain(FiniteSum):
     delta: float = 1.0
 
     def __post_init__(self) -> None:
-        integer("n", self.n, least=1)
+        check_integer("n", self.n, minimum=1)
         for name in ("epsilon", "smoothness", "delta"):
-            real(name, getattr(self, name), above=0.0)
+            check_real(name, getattr(self, name), above=0.0)
         if self.length < 1:
             raise InputError(
                 f"epsilon={self.epsilon:g} leaves no chain, as K = Delta L/(24 l sqrt n epsilon^2) "
                 f"is below 1 and the lower bound is for n <= O(Delta^2 L^2/epsilon^4): choose "
-                f"epsilon at most {rounded_down(math.sqrt(self._room))}, or a smaller n."
+                f"epsilon at most {format_rounded_down(math.sqrt(self._room))}, or a smaller n."
             )
         check_length("a point", self.d)
 
@@ -91,7 +91,7 @@ class FiniteSumChain(FiniteSum):
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
-    def least_calls(self) -> int:
+    def min_component_gradients(self) -> int:
         """Component gradients before which |grad f| > epsilon: n K/2, rounded up."""
         return -(-self.n * self.length // 2)
 
@@ -109,12 +109,12 @@ class FiniteSumChain(FiniteSum):
     def digest(self) -> str:
         """A hash of n, epsilon, L and Delta."""
         numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
-        return digest_of(numbers)
+        return content_digest(numbers)
 
     # --- oracles ------------------------------------------------------------------------------
 
     @cached_property
-    def _everyone(self) -> Integers:
+    def _all_components(self) -> Integers:
         return np.arange(self.n)
 
     @cached_property
@@ -128,23 +128,23 @@ class FiniteSumChain(FiniteSum):
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
-        x = point_of(x, self.shape)
+        x = check_point(x, self.shape)
         return self.height / self.n * chain.sum_of_values(x, self.length, self._inverse)
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (n K,)."""
-        return self.batch(self._everyone, x)
+        return self.batch(self._all_components, x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (n K,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
         chain.add_gradients(indices, self._slope * weights, x, self.length, self._inverse, g)
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n K,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
         chain.add_differences(indices, self._slope * weights, x, y, self.length, self._inverse, g)
         return g
@@ -154,14 +154,14 @@ class FiniteSumChain(FiniteSum):
         diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
         chain.hessians(s, self.length, self._inverse, diagonals, offs)
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
-            indices, weights = weighted(self._everyone if sample is None else sample)
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
+            indices, weights = weight_indices(self._all_components if sample is None else sample)
             weights = self._slope * self._inverse * weights
             g = np.zeros(self.d)
             chain.add_hessian_products(indices, weights, diagonals, offs, u, g)
             return g
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
     def table(self, x: Floats) -> "ChainTable":
         """Return a table with every component gradient at x."""
@@ -173,7 +173,7 @@ class FiniteSumChain(FiniteSum):
         """Return all constants of this problem."""
         bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
         squares = self.length * (self._slope * bounds.slope) ** 2
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(self.n, f"number of chains, each of K = {self.length} links"),
             L_f=(L / root, "L_max/n = L/sqrt n, as the blocks are disjoint"),
             L_ms=(
@@ -210,27 +210,27 @@ class ChainTable:
 
     def __init__(self, problem: FiniteSumChain, x: Floats) -> None:
         self._problem = problem
-        self._stored = self._at(problem._everyone, x)
+        self._stored = self._read_stored_points(problem._all_components, x)
         self.mean = self._stored.ravel() / problem.n
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, shape (n K,)."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._at(indices, x))
+        indices, weights = weight_indices(sample)
+        return self._change(indices, weights, self._read_stored_points(indices, x))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
-        indices, weights = weighted(sample)
-        fresh = self._at(indices, x)
+        indices, weights = weight_indices(sample)
+        fresh = self._read_stored_points(indices, x)
         change = self._change(indices, weights, fresh)
         self._stored[indices] = fresh  # the same row for equal indices
         self.mean = self._stored.ravel() / self._problem.n
         return change
 
-    def _at(self, indices: Integers, x: Floats) -> Floats:
+    def _read_stored_points(self, indices: Integers, x: Floats) -> Floats:
         problem = self._problem
         out = np.empty((indices.size, problem.length))
-        chain.gradients_at(indices, x, problem.length, problem._inverse, out)
+        chain.write_gradients(indices, x, problem.length, problem._inverse, out)
         return problem._slope * out
 
     def _change(self, indices: Integers, weights: Floats, fresh: Floats) -> Floats:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from pfbench.kernels import forms
+from pfbench.kernels import loop_inputs
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Loss:
 
 
 LOGISTIC = Loss(
-    forms.LOGISTIC,
+    loop_inputs.LOGISTIC,
     1.0,
     0.25,
     1.0 / (6.0 * math.sqrt(3.0)),
@@ -39,7 +39,7 @@ LOGISTIC = Loss(
     "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
 )
 ROBUST = Loss(
-    forms.ROBUST,
+    loop_inputs.ROBUST,
     math.sqrt(0.5),
     1.0,
     1.0303302,
@@ -48,11 +48,11 @@ ROBUST = Loss(
     "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
 )
 LOG_COSH = Loss(
-    forms.LOG_COSH,
+    loop_inputs.LOG_COSH,
     1.0,
     1.0,
     4.0 / (3.0 * math.sqrt(3.0)),
     0.0,
     "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
 )
-SQUARE = Loss(forms.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
+SQUARE = Loss(loop_inputs.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")

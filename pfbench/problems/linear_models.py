@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, real
+from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
-from pfbench.base.sample import Indices, counted
-from pfbench.kernels import forms, linear
-from pfbench.problems.base import FiniteSum, HessianOf, digest_of
-from pfbench.problems.features import checked_csr
+from pfbench.base.sample import Indices, count_indices
+from pfbench.kernels import linear, loop_inputs
+from pfbench.problems.base import FiniteSum, HessianOf, content_digest
+from pfbench.problems.features import check_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
-from pfbench.problems.moments import certified_by, least_moment, moment_norm
+from pfbench.problems.moments import certificate_note, moment_norm, smallest_moment
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import Body
+from pfbench.sets.body import ConvexBody
 
 _LEAST_SQUARES = 2e9
 """Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
@@ -64,22 +64,22 @@ class LinearModel(FiniteSum):
 
     features: Any
     labels: Floats
-    set: Body
+    set: ConvexBody
     alpha: float = 0.0
     penalty: Penalty | None = None
     first: Floats | None = None
 
     def __post_init__(self) -> None:
-        real("alpha", self.alpha, least=0.0)
+        check_real("alpha", self.alpha, minimum=0.0)
         n, d = self._csr.shape
         if n == 0 or d == 0:
             raise InputError("a linear model needs at least one row and one feature.")
-        labels = finite_array("the labels", self.labels, shape=(n,))
+        labels = check_finite_array("the labels", self.labels, shape=(n,))
         self._check_labels(labels)
-        if self.penalty is not None and self.bounded:
+        if self.penalty is not None and self.is_bounded:
             raise InputError("a problem has a feasible set or a penalty, not both: leave one out.")
         if self.first is not None:
-            finite_array("the start", self.first, shape=(d,))
+            check_finite_array("the start", self.first, shape=(d,))
         if self.set.shape != (d,):
             raise InputError(
                 f"the set has dimension {self.set.shape[0]}, the data have {d} features: make them "
@@ -93,10 +93,10 @@ class LinearModel(FiniteSum):
     @property
     def properties(self) -> frozenset[str]:
         """What is known of f, in the words of `pfbench.base.assumptions`."""
-        known = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
+        existing = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
         if self.strong_convexity > 0.0:
-            known.add("restricted strong convexity")
-        return frozenset(known)
+            existing.add("restricted strong convexity")
+        return frozenset(existing)
 
     @cached_property
     def strong_convexity(self) -> float:
@@ -112,7 +112,7 @@ class LinearModel(FiniteSum):
         """
         if self.function in LEAST_KNOWN:
             return LEAST_KNOWN[self.function]
-        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == forms.LOGISTIC:
+        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == loop_inputs.LOGISTIC:
             return None
         n, d = self._csr.shape
         if n * d * min(n, d) > _LEAST_SQUARES:
@@ -129,19 +129,19 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def _csr(self) -> Any:
-        return checked_csr(self.features)
+        return check_csr(self.features)
 
     @cached_property
-    def data(self) -> forms.Data:
+    def data(self) -> loop_inputs.RowData:
         """The rows and labels as the compiled loops read them."""
-        return forms.Data.of(self._csr, np.array(self.labels, dtype=np.float64))
+        return loop_inputs.RowData.from_matrix(self._csr, np.array(self.labels, dtype=np.float64))
 
     @property
-    def _stated(self) -> tuple[npt.NDArray[Any], ...]:
+    def _digest_arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """Rows in CSR form and labels: what the digest is of, in whatever form they are read."""
         matrix = self._csr
-        places = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
-        return *places, np.ascontiguousarray(matrix.data), self.data.labels
+        locations = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
+        return *locations, np.ascontiguousarray(matrix.data), self.data.labels
 
     @property
     def n(self) -> int:
@@ -158,13 +158,13 @@ class LinearModel(FiniteSum):
         """A hash of rows and labels, the set, the penalty, alpha, and a start of its own."""
         own = () if self.first is None else (self.first,)
         numbers = self._csr.shape, self.set, self.penalty, self.alpha
-        return digest_of(numbers, *self._stated, *own)
+        return content_digest(numbers, *self._digest_arrays, *own)
 
     @cached_property
     def function(self) -> str:
         """A hash of f, the set and the penalty, wherever runs start."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
-        return digest_of(numbers, *self._stated)[:16]
+        return content_digest(numbers, *self._digest_arrays)[:16]
 
     def start(self) -> Floats:
         """Return a fresh copy of the start point."""
@@ -187,13 +187,13 @@ class LinearModel(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         g = np.empty(self.data.columns)
-        linear.gradients(self.loss.kind, self.data, self.alpha, *counted(sample), x, g)
+        linear.gradients(self.loss.kind, self.data, self.alpha, *count_indices(sample), x, g)
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         g = np.empty(self.data.columns)
-        linear.differences(self.loss.kind, self.data, self.alpha, *counted(sample), x, y, g)
+        linear.differences(self.loss.kind, self.data, self.alpha, *count_indices(sample), x, y, g)
         return g
 
     def hessian(self, s: Floats) -> HessianOf:
@@ -202,13 +202,13 @@ class LinearModel(FiniteSum):
         linear.curvatures(self.loss.kind, self.data, s, curvature)
         regulariser = self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             g = np.asarray(regulariser * u)
-            given = counted(everyone if sample is None else sample)
-            linear.add_curvature_products(self.data, *given, curvature, u, g)
+            indices = count_indices(everyone if sample is None else sample)
+            linear.add_curvature_products(self.data, *indices, curvature, u, g)
             return g
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
     def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""
@@ -228,9 +228,9 @@ class LinearModel(FiniteSum):
         """Return all constants of this problem."""
         a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
-        certified = certified_by(self._csr)
+        certified = certificate_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(self.n, "number of rows"),
             D=(D, f"diameter of the set {self.set.name}, {exact}"),
             L_f=(
@@ -253,7 +253,7 @@ class LinearModel(FiniteSum):
                 f"sup|r'''| = 4.66856{certified}",
             ),
             sigma2=(
-                self._largest_moment(start, D),
+                self._bound_second_moment(start, D),
                 "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
                 "its largest values over the set, |<a, start> - b| + |a| D)",
             ),
@@ -273,7 +273,7 @@ class LinearModel(FiniteSum):
             ),
         )
 
-    def _largest_moment(self, start: Floats, D: float) -> float:
+    def _bound_second_moment(self, start: Floats, D: float) -> float:
         """Return a bound of E |phi'|^2 |a|^2 over the set.
 
         Where phi' is the unbounded residual: by Cauchy and Schwarz from the start, row by row.
@@ -306,20 +306,20 @@ class LinearTable(SlopeTable):
     def __init__(self, problem: LinearModel, x: Floats) -> None:
         self._problem = problem
         slopes = np.empty(problem.n)
-        linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, slopes)
+        linear.write_slopes(problem.loss.kind, problem.data, np.arange(problem.n), x, slopes)
         super().__init__(problem, slopes, self._term(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
 
     def _term(self, x: Floats) -> Floats:
         return self._problem._regulariser_slope(x)
 
-    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
+    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
-        linear.add_changes(kind, data, *drawn, self._slopes, x, g)
+        linear.add_changes(kind, data, *weights, self._slopes, x, g)
 
-    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
-        linear.replace(kind, data, *drawn, self._slopes, x, g, mean)
+        linear.replace(kind, data, *weights, self._slopes, x, g, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,4 +365,4 @@ class LeastSquares(LinearModel):
         """lambda_min(A'A/n), rounded down; 0 where it is not known to be positive."""
         if self.alpha > 0.0:
             return 0.0
-        return least_moment(self._csr, np.full(self.n, 1.0 / self.n))
+        return smallest_moment(self._csr, np.full(self.n, 1.0 / self.n))

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import finite_array
+from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import HessianOf, digest_of, drawn, point_of
-from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.body import Body
+from pfbench.problems.base import HessianOf, check_point, content_digest, index_weights
+from pfbench.problems.matrix_problem import MatrixProblem
+from pfbench.sets.body import ConvexBody
 
 Numbers = slice | Integers
 """Component numbers: a range of all of them, or those of a sample."""
@@ -34,7 +34,7 @@ _BLOCK_ENTRIES = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixModel(OverMatrices):
+class MatrixModel(MatrixProblem):
     """What the problems of this module share.
 
     Parameters
@@ -57,17 +57,17 @@ class MatrixModel(OverMatrices):
 
     features: Floats
     labels: npt.NDArray[Any]
-    set: Body
+    set: ConvexBody
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        finite_array("the features", self.features)
+        check_finite_array("the features", self.features)
         if np.ndim(self.features) != 2 or 0 in np.shape(self.features):
             raise InputError(
                 f"the features have shape {np.shape(self.features)}: give a matrix with at least "
                 "one row and one feature."
             )
-        finite_array("the labels", self.labels, shape=(self.n,))
+        check_finite_array("the labels", self.labels, shape=(self.n,))
 
     # --- data -------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ class MatrixModel(OverMatrices):
     @cached_property
     def digest(self) -> str:
         """A hash of the data and of the numbers beside them."""
-        return digest_of((self.shape, self.set, self.tolerance), *self._data)
+        return content_digest((self.shape, self.set, self.tolerance), *self._data)
 
     @property
     @abstractmethod
@@ -100,28 +100,30 @@ class MatrixModel(OverMatrices):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d, m)."""
-        return self.mean_of(None, self.slopes(x))
+        return self.mean_gradient(None, self.slopes(x))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d, m)."""
-        return self.mean_of(sample, self.slopes(x))
+        return self.mean_gradient(sample, self.slopes(x))
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
         at_x, at_y = self.slopes(x), self.slopes(y)
-        return self.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
+        return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
     def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
         view, curvatures = self.view(s), np.empty((self.n, self.width))
         for part in self.parts(self.n):
-            curvatures[part] = self.curvatures_of(self.take(part), view)
+            curvatures[part] = self.component_curvatures(self.take(part), view)
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
-            along = self.view(u)
-            return self.mean_of(sample, lambda rows, at: self.bend(rows, curvatures[at], along))
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
+            view = self.view(u)
+            return self.mean_gradient(
+                sample, lambda rows, point: self.apply_curvatures(rows, curvatures[point], view)
+            )
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
     def table(self, x: Floats) -> "MatrixTable":
         """Return a table with every component gradient at x."""
@@ -139,15 +141,15 @@ class MatrixModel(OverMatrices):
         """Return the rows of these numbers, in the form that the loops below read."""
 
     @abstractmethod
-    def slopes_of(self, rows: Any, view: Floats) -> Floats:
+    def component_slopes(self, rows: Any, view: Floats) -> Floats:
         """Return the slopes phi_i'(z_i) of k rows at a transposed point, shape (k, width)."""
 
     @abstractmethod
-    def curvatures_of(self, rows: Any, view: Floats) -> Floats:
+    def component_curvatures(self, rows: Any, view: Floats) -> Floats:
         """Return what `bend` needs of phi_i'' at a transposed point, shape (k, width)."""
 
     @abstractmethod
-    def bend(self, rows: Any, curvatures: Floats, view: Floats) -> Floats:
+    def apply_curvatures(self, rows: Any, curvatures: Floats, view: Floats) -> Floats:
         """Return phi_i'' applied to the z_i of a transposed direction, shape (k, width)."""
 
     @abstractmethod
@@ -161,14 +163,14 @@ class MatrixModel(OverMatrices):
 
     def view(self, x: Floats) -> Floats:
         """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
-        return transposed(point_of(x, self.shape))
+        return contiguous_transpose(check_point(x, self.shape))
 
     def slopes(self, x: Floats) -> Slopes:
         """Return the function that gives the slopes at x of some rows."""
         view = self.view(x)
-        return lambda rows, _: self.slopes_of(rows, view)
+        return lambda rows, _: self.component_slopes(rows, view)
 
-    def mean_of(self, sample: Indices | None, slopes: Slopes) -> Floats:
+    def mean_gradient(self, sample: Indices | None, slopes: Slopes) -> Floats:
         """Return the mean of the gradients with the given slopes, shape (d, m).
 
         Parameters
@@ -179,32 +181,32 @@ class MatrixModel(OverMatrices):
             Called with taken rows and their component numbers; returns shape (k, width).
         """
         if sample is None:
-            return self.sum_of(None, np.full(self.n, 1.0 / self.n), slopes)
-        return self.sum_of(*drawn(sample, self.n), slopes)
+            return self.weight_gradients(None, np.full(self.n, 1.0 / self.n), slopes)
+        return self.weight_gradients(*index_weights(sample, self.n), slopes)
 
-    def sum_of(self, indices: Integers | None, weights: Floats, slopes: Slopes) -> Floats:
+    def weight_gradients(self, indices: Integers | None, weights: Floats, slopes: Slopes) -> Floats:
         """As `mean_of`, with a weight for each component."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             numbers = part if indices is None else indices[part]
             rows = self.take(numbers)
             self.add_rows(rows, weights[part, None] * slopes(rows, numbers), g)
-        return transposed(g)
+        return contiguous_transpose(g)
 
-    def sum_with(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
+    def sum_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
         """As `sum_of` over a sample, with slopes that are known, shape (k, width)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             self.add_rows(self.take(indices[part]), weights[part, None] * slopes[part], g)
-        return transposed(g)
+        return contiguous_transpose(g)
 
 
-def transposed(x: Floats) -> Floats:
+def contiguous_transpose(x: Floats) -> Floats:
     """Return the transpose as a contiguous copy."""
     return np.ascontiguousarray(x.T)
 
 
-def owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a contiguous array that nobody can change: itself if it is read-only, else a copy."""
     if array.flags.writeable or not array.flags.c_contiguous:
         array = array.copy()
@@ -224,25 +226,27 @@ class MatrixTable:
         view = problem.view(x)
         self._slopes = np.empty((problem.n, problem.width))
         for part in problem.parts(problem.n):
-            self._slopes[part] = problem.slopes_of(problem.take(part), view)
-        self.mean = problem.mean_of(None, lambda rows, numbers: self._slopes[numbers])
+            self._slopes[part] = problem.component_slopes(problem.take(part), view)
+        self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, shape (d, m)."""
         at_x = self._problem.slopes(x)
-        return self._problem.mean_of(sample, lambda *of: at_x(*of) - self._slopes[of[1]])
+        return self._problem.mean_gradient(
+            sample, lambda *source: at_x(*source) - self._slopes[source[1]]
+        )
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         problem, view = self._problem, self._problem.view(x)
-        indices, weights = drawn(sample, problem.n)
+        indices, weights = index_weights(sample, problem.n)
         fresh = np.empty((indices.size, problem.width))
         for part in problem.parts(indices.size):
-            fresh[part] = problem.slopes_of(problem.take(indices[part]), view)
+            fresh[part] = problem.component_slopes(problem.take(indices[part]), view)
         moved = fresh - self._slopes[indices]
-        change = problem.sum_with(indices, weights, moved)
+        change = problem.sum_slopes(indices, weights, moved)
         distinct, first = np.unique(indices, return_index=True)
         shares = np.full(distinct.size, 1.0 / problem.n)
-        self.mean = self.mean + problem.sum_with(distinct, shares, moved[first])
+        self.mean = self.mean + problem.sum_slopes(distinct, shares, moved[first])
         self._slopes[indices] = fresh
         return change

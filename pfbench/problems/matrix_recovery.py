@@ -14,20 +14,26 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import choice, finite_array, real
+from pfbench.base.checks import check_choice, check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Measure
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.state import State
 from pfbench.kernels import welsch
-from pfbench.kernels.observed import Reading
-from pfbench.points import Factored, Pattern, RankOne, SparseOperator, described, keep
-from pfbench.points.atoms import Factors, entries_of, frobenius_norm
-from pfbench.points.operators import Operator
-from pfbench.points.pattern import checked_positions
-from pfbench.problems.base import FiniteSum, Opened, digest_of, in_parts, point_of
-from pfbench.problems.by_gap import ByGap
+from pfbench.kernels.observed_entries import EntryView
+from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator, describe, keep
+from pfbench.points.atoms import Factors, frobenius_norm, matrix_entries
+from pfbench.points.operators import LinearOperator
+from pfbench.points.pattern import check_positions
+from pfbench.problems.base import (
+    FiniteSum,
+    OpenedProblem,
+    check_point,
+    content_digest,
+    iterate_chunks,
+)
+from pfbench.problems.gap_accuracy import GapAccuracyProblem
 from pfbench.problems.observations import Observations, OrderedObservations
 from pfbench.sets.nuclear import NuclearBall
 
@@ -60,7 +66,7 @@ class RobustMatrixRecovery(FiniteSum):
         is certified apart).
     gap_share
         By what part the gap along a vertex may be too small in a run, above that; see
-        `pfbench.problems.by_gap`. 0: `tolerance` alone decides.
+        `pfbench.problems.gap_accuracy`. 0: `tolerance` alone decides.
 
     Raises
     ------
@@ -80,25 +86,27 @@ class RobustMatrixRecovery(FiniteSum):
     gap_share: float = 0.0
 
     def __post_init__(self) -> None:
-        real("radius", self.radius, above=0.0)
-        real("sigma", self.sigma, least=1e-100, most=1e100)
-        real("tolerance", self.tolerance, above=0.0, most=1.0)
-        real("gap_share", self.gap_share, least=0.0, most=0.25)
-        choice("scaling", self.scaling, ("mean", "sum"))
+        check_real("radius", self.radius, above=0.0)
+        check_real("sigma", self.sigma, minimum=1e-100, upper=1e100)
+        check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
+        check_real("gap_share", self.gap_share, minimum=0.0, upper=0.25)
+        check_choice("scaling", self.scaling, ("mean", "sum"))
         data = self.observations
         if isinstance(data, OrderedObservations):
             positions: tuple[int, ...] = (data.pattern.n,)
         else:
             positions = np.shape(data.rows)
-        finite_array("the observed entries", data.values, shape=positions)
-        finite_array("the held-out entries", data.held_values, shape=np.shape(data.held_rows))
-        _ = self._ordered  # refuses positions that repeat or lie outside
-        checked_positions("held-out", data.held_rows, data.held_columns, data.shape)
+        check_finite_array("the observed entries", data.values, shape=positions)
+        check_finite_array(
+            "the held-out entries", data.heldout_values, shape=np.shape(data.heldout_rows)
+        )
+        _ = self._observations_by_entry  # refuses positions that repeat or lie outside
+        check_positions("held-out", data.heldout_rows, data.heldout_columns, data.shape)
 
     # --- data ---------------------------------------------------------------------------------
 
     @cached_property
-    def _ordered(self) -> tuple[Pattern, Floats]:
+    def _observations_by_entry(self) -> tuple[Pattern, Floats]:
         data = self.observations
         if isinstance(data, OrderedObservations):
             return data.pattern, np.ascontiguousarray(data.entries, dtype=np.float64)
@@ -109,17 +117,17 @@ class RobustMatrixRecovery(FiniteSum):
     @property
     def pattern(self) -> Pattern:
         """The observed positions in row order, which is the order of gradients and samples."""
-        return self._ordered[0]
+        return self._observations_by_entry[0]
 
     @property
     def targets(self) -> Floats:
         """The observed entries Y in row order, shape (n,)."""
-        return self._ordered[1]
+        return self._observations_by_entry[1]
 
     @cached_property
-    def entries(self) -> welsch.Entries:
+    def entries(self) -> welsch.WelschEntries:
         """The entries in row order and the scale, as the compiled loops read them."""
-        return welsch.Entries(*self.pattern.rows, self.targets, self.sigma)
+        return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
 
     def _zeros(self) -> Floats:
         vector = self.pattern.vectors.take()
@@ -148,22 +156,22 @@ class RobustMatrixRecovery(FiniteSum):
         # Without a share the hash is that of problems from before there was one.
         numbers += (self.tolerance, *([self.gap_share] if self.gap_share else []))
         data = self.observations
-        return digest_of(
+        return content_digest(
             numbers,
-            *self._hashed_positions(),
-            *(in_parts(each, np.int64) for each in (data.held_rows, data.held_columns)),
-            *(in_parts(each, np.float64) for each in (data.values, data.held_values)),
+            *self._iterate_positions(),
+            *(iterate_chunks(each, np.int64) for each in (data.heldout_rows, data.heldout_columns)),
+            *(iterate_chunks(each, np.float64) for each in (data.values, data.heldout_values)),
         )
 
-    def _hashed_positions(self) -> Iterator[Iterator[Integers]]:
+    def _iterate_positions(self) -> Iterator[Iterator[Integers]]:
         """Give the rows and the columns of the observations, as int64, a part at a time."""
         data = self.observations
         if isinstance(data, OrderedObservations):
             yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
-            yield in_parts(data.pattern.rows.indices, np.int64)
+            yield iterate_chunks(data.pattern.rows.indices, np.int64)
         else:
-            yield in_parts(data.rows, np.int64)
-            yield in_parts(data.columns, np.int64)
+            yield iterate_chunks(data.rows, np.int64)
+            yield iterate_chunks(data.columns, np.int64)
 
     @property
     def scale(self) -> float:
@@ -182,49 +190,49 @@ class RobustMatrixRecovery(FiniteSum):
         It is known where the underlying matrix is in the ball and meets the observations.
         """
         factors = self.observations.truth
-        if factors is None or not self._is_met_by(factors):
+        if factors is None or not self._matches_observations(factors):
             return None
-        truth = Factored.from_factors(self.pattern, factors)
+        truth = FactoredMatrix.from_factors(self.pattern, factors)
         if not self.set.contains(truth):
             return None
         return self.value(truth), "at the underlying matrix, observed without noise; f >= 0"
 
-    def _is_met_by(self, factors: Factors) -> bool:
+    def _matches_observations(self, factors: Factors) -> bool:
         """Return whether a matrix has the observed entries, to rounding."""
         pattern, targets = self.pattern, self.targets
-        most = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.parts())
+        upper = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.parts())
         for part in pattern.parts():
             columns = pattern.rows.indices[part]
-            own = entries_of(factors, pattern.row_numbers(part), columns)
-            if np.abs(own - targets[part]).max() > most:
+            own = matrix_entries(factors, pattern.row_numbers(part), columns)
+            if np.abs(own - targets[part]).max() > upper:
                 return False
         return True
 
-    def start(self) -> Factored:
+    def start(self) -> FactoredMatrix:
         """Return the zero matrix."""
-        return Factored.zero(self.pattern)
+        return FactoredMatrix.zero(self.pattern)
 
-    def open(self, rng: np.random.Generator) -> Opened:
+    def open(self, rng: np.random.Generator) -> OpenedProblem:
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
         minimiser = self.set.minimiser(rng, self.tolerance)
         if self.gap_share:
-            return ByGap(self, self.operator, minimiser, self.gap_share)
-        return Opened(self, lambda g: minimiser.lo(self.operator(g)))
+            return GapAccuracyProblem(self, self.operator, minimiser, self.gap_share)
+        return OpenedProblem(self, lambda g: minimiser.lo(self.operator(g)))
 
     # --- the function -------------------------------------------------------------------------
 
-    def value(self, x: Factored) -> float:
+    def value(self, x: FactoredMatrix) -> float:
         """Return f(x); nothing is applied to x."""
         loops = welsch.loss_rows, welsch.loss_parallel
-        return self.scale * float(self.pattern.run(*loops, self.entries, self.read(x)))
+        return self.scale * float(self.pattern.run(*loops, self.entries, self.entry_view(x)))
 
-    def gradient(self, x: Factored) -> Floats:
+    def gradient(self, x: FactoredMatrix) -> Floats:
         """Return the gradient on the observed entries, shape (n,).
 
         The recorded step of x is applied, unless x is lent.
         """
-        at_x, g = self.read(x), self.pattern.vectors.take()
-        if x.lent:
+        at_x, g = self.entry_view(x), self.pattern.vectors.take()
+        if x.is_borrowed:
             only_read = welsch.slope_rows, welsch.slope_parallel
             self.pattern.run(*only_read, self.entries, at_x, self.scale, g)
         else:
@@ -232,24 +240,24 @@ class RobustMatrixRecovery(FiniteSum):
             x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
         return g
 
-    def operator(self, g: Any) -> Operator:
+    def operator(self, g: Any) -> LinearOperator:
         """Return a gradient (n,) or a tilted gradient as an M x N operator."""
         if isinstance(g, np.ndarray):
-            return SparseOperator(self.pattern, point_of(g, (self.n,)))
-        operator: Operator = g
+            return SparseOperator(self.pattern, check_point(g, (self.n,)))
+        operator: LinearOperator = g
         return operator
 
-    def read(self, x: Factored) -> Reading:
+    def entry_view(self, x: FactoredMatrix) -> EntryView:
         """Return how compiled loops read a point, refused if it is of another pattern."""
-        if not (isinstance(x, Factored) and self.pattern.equals(x.pattern)):
-            raise InputError(f"{described(x)} is no point of {self.name}: it has another pattern.")
+        if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
+            raise InputError(f"{describe(x)} is no point of {self.name}: it has another pattern.")
         return x.reading()
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v> over the ball."""
         return self.set.minimum(self.operator(g))
 
-    def prox(self, x: Factored, g: Any, lam: float) -> Factored:
+    def prox(self, x: FactoredMatrix, g: Any, lam: float) -> FactoredMatrix:
         """Return the projection of x - lam g onto the nuclear ball.
 
         Raises
@@ -259,34 +267,34 @@ class RobustMatrixRecovery(FiniteSum):
         """
         self.set.check_dense()
         projected = self.set.project_factors(x.matrix() - lam * self.operator(g).dense())
-        return Factored.from_factors(self.pattern, projected)
+        return FactoredMatrix.from_factors(self.pattern, projected)
 
     def lo(self, g: Any) -> RankOne:
         """Return -radius times the leading singular pair of a gradient or tilted gradient."""
         return self.set.lo(self.operator(g))
 
-    def batch(self, sample: Indices, x: Factored) -> Floats:
+    def batch(self, sample: Indices, x: FactoredMatrix) -> Floats:
         """Return the mean of the sampled component gradients, shape (n,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         g = self._zeros()
         weights *= self.component_scale
-        welsch.add_slopes(indices, weights, self.entries, self.read(x), g)
+        welsch.add_slopes(indices, weights, self.entries, self.entry_view(x), g)
         return g
 
-    def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
+    def difference(self, sample: Indices, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         g = self._zeros()
         weights *= self.component_scale
-        at_x, at_y = self.read(x), self.read(y)
+        at_x, at_y = self.entry_view(x), self.entry_view(y)
         welsch.add_slope_differences(indices, weights, self.entries, at_x, at_y, g)
         return g
 
-    def hessian(self, s: Factored) -> "RecoveryHessian":
+    def hessian(self, s: FactoredMatrix) -> "RecoveryHessian":
         """Return all component Hessians at s: one number each."""
         return RecoveryHessian(self, s)
 
-    def table(self, x: Factored) -> "RecoveryTable":
+    def table(self, x: FactoredMatrix) -> "RecoveryTable":
         """Return a table with every component gradient at x: one number each."""
         return RecoveryTable(self, x)
 
@@ -296,13 +304,13 @@ class RobustMatrixRecovery(FiniteSum):
         """Return the L_i, which are all L_max, shape (n,)."""
         return np.full(self.n, self.component_scale / self.sigma)
 
-    def constants(self, start: Factored) -> Constants:
+    def constants(self, start: FactoredMatrix) -> Constants:
         """Return all constants of this problem."""
         n, s, sigma = self.n, self.component_scale, self.sigma
         s1 = s / sigma
         s3 = s * SUP_THIRD * sigma**-1.5
         unit = "" if self.scaling == "mean" else "n "
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(n, "number of observed entries"),
             D=(self.set.diameter, "2 radius: the distance of X and -X, rank one, on the boundary"),
             L_f=(s1 / n, f"sup|psi''| = {unit}1/sigma at 0; each entry carries 1/n of it"),
@@ -337,7 +345,7 @@ class RobustMatrixRecovery(FiniteSum):
         """Return rmse_heldout, rmse_heldout_mean and rmse_truth, where the data allow them."""
         own: dict[str, Measure] = {}
         data = self.observations
-        if data.held_values.size:
+        if data.heldout_values.size:
             own["rmse_heldout"] = lambda problem, state: self.rmse_heldout(state)
             own["rmse_heldout_mean"] = lambda problem, state: self.rmse_heldout_mean
         if data.truth is not None:
@@ -347,14 +355,14 @@ class RobustMatrixRecovery(FiniteSum):
     def rmse_heldout(self, state: State) -> float:
         """Return the root mean square error of the iterate on the held-out entries."""
         data = self.observations
-        predicted = state.x.entries(data.held_rows, data.held_columns)
-        return _rms(predicted - data.held_values)
+        predicted = state.x.entries(data.heldout_rows, data.heldout_columns)
+        return _rms(predicted - data.heldout_values)
 
     @cached_property
     def rmse_heldout_mean(self) -> float:
         """The error on the held-out entries of predicting the mean of the observed ones."""
         data = self.observations
-        return _rms(float(data.values.mean()) - data.held_values)
+        return _rms(float(data.values.mean()) - data.heldout_values)
 
     def rmse_truth(self, state: State) -> float:
         """Return the root mean square error of all M N entries against the underlying matrix."""
@@ -372,13 +380,13 @@ def _rms(errors: Floats) -> float:
 class RecoveryHessian:
     """psi'' of every residual at one point s; 8 n bytes."""
 
-    def __init__(self, problem: RobustMatrixRecovery, s: Factored) -> None:
+    def __init__(self, problem: RobustMatrixRecovery, s: FactoredMatrix) -> None:
         self._problem = problem
         self._curvature = s.values()
         self._curvature -= problem.targets
         welsch.curvatures(self._curvature, problem.sigma, self._curvature)
 
-    def product(self, x: Factored, y: Factored) -> Floats:
+    def product(self, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean Hessian times x - y, shape (n,)."""
         g = x.values()
         g -= y.values()
@@ -386,11 +394,11 @@ class RecoveryHessian:
         g *= self._problem.scale
         return g
 
-    def batch(self, sample: Indices, x: Factored, y: Factored) -> Floats:
+    def batch(self, sample: Indices, x: FactoredMatrix, y: FactoredMatrix) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (n,)."""
-        problem, (indices, weights) = self._problem, weighted(sample)
+        problem, (indices, weights) = self._problem, weight_indices(sample)
         weights *= problem.component_scale
-        g, points = np.zeros(problem.n), (problem.read(x), problem.read(y))
+        g, points = np.zeros(problem.n), (problem.entry_view(x), problem.entry_view(y))
         rows = problem.pattern.rows
         welsch.add_curvature_products(indices, weights, rows, *points, self._curvature, g)
         return g
@@ -399,30 +407,30 @@ class RecoveryHessian:
 class RecoveryTable:
     """psi' of every residual at the point where it was last asked; 16 n bytes."""
 
-    def __init__(self, problem: RobustMatrixRecovery, x: Factored) -> None:
+    def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:
         self._problem = problem
         self.mean = problem.gradient(keep(x))
 
-    def difference(self, sample: Indices, x: Factored) -> Floats:
+    def difference(self, sample: Indices, x: FactoredMatrix) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, shape (n,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         n = self._problem.n
         change = self._slopes(indices, x) - n * self.mean[indices]
         return np.asarray(np.bincount(indices, weights * change, n), dtype=np.float64)
 
-    def replace(self, sample: Indices, x: Factored) -> Floats:
+    def replace(self, sample: Indices, x: FactoredMatrix) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
-        indices, _ = weighted(sample)
+        indices, _ = weight_indices(sample)
         fresh = self.mean.copy()
         fresh[indices] = self._slopes(indices, x) / self._problem.n
         self.mean = fresh
         return change
 
-    def _slopes(self, indices: Integers, x: Factored) -> Floats:
+    def _slopes(self, indices: Integers, x: FactoredMatrix) -> Floats:
         problem = self._problem
         g = np.zeros(problem.n)
         distinct = np.unique(indices)
         weights = np.full(distinct.size, problem.component_scale)
-        welsch.add_slopes(distinct, weights, problem.entries, problem.read(x), g)
+        welsch.add_slopes(distinct, weights, problem.entries, problem.entry_view(x), g)
         return g[indices]

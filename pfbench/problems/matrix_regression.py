@@ -19,15 +19,15 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Measure
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.state import State
-from pfbench.kernels import sensing as loops
-from pfbench.problems.base import ConstantHessians, digest_of
-from pfbench.problems.over_matrices import OverMatrices
-from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
-from pfbench.problems.sensing import Sensing, dense
+from pfbench.kernels import sensing_kernels as loops
+from pfbench.problems.base import ConstantHessians, content_digest
+from pfbench.problems.matrix_problem import MatrixProblem
+from pfbench.problems.restricted_convexity import RestrictedConvexity, compute_restricted_convexity
+from pfbench.problems.sensing import SensingData, dense
 from pfbench.problems.shared_terms import Drawn, SlopeTable
-from pfbench.sets.body import Body
+from pfbench.sets.body import ConvexBody
 
 _SMALL_ENTRIES = 1 << 20
 """Up to this number of entries `best_known` is computed: about a second."""
@@ -42,7 +42,7 @@ class Minimiser(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixRegression(ConstantHessians, OverMatrices):
+class MatrixRegression(ConstantHessians, MatrixProblem):
     """The problem on given data. Points and gradients are arrays of shape (M, N).
 
     Parameters
@@ -64,8 +64,8 @@ class MatrixRegression(ConstantHessians, OverMatrices):
     name: ClassVar[str] = "matrix-regression"
     source: ClassVar[str] = "li2019 section 2.1, losses (7) and (8); section 4"
 
-    data: Sensing
-    set: Body
+    data: SensingData
+    set: ConvexBody
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
@@ -96,18 +96,20 @@ class MatrixRegression(ConstantHessians, OverMatrices):
     @property
     def properties(self) -> frozenset[str]:
         """What is known of f: "convex" for loss (7), "restricted strong convexity"."""
-        known = {
+        existing = {
             "convex": self.sensing_variance == 0.0,
-            "restricted strong convexity": self.restricted_convexity.holds,
+            "restricted strong convexity": self.convexity_constants.holds,
         }
-        return frozenset(name for name, holds in known.items() if holds)
+        return frozenset(name for name, holds in existing.items() if holds)
 
     @cached_property
     def digest(self) -> str:
         """A hash of matrices and targets and of the numbers beside them."""
         truth = () if self.data.truth is None else self.data.truth
-        beside = self.sensing_variance, self.tolerance, self.data.variances, len(truth)
-        return digest_of((self.shape, self.set, *beside), self.data.y, *truth, self.data.rows)
+        neighbour = self.sensing_variance, self.tolerance, self.data.variances, len(truth)
+        return content_digest(
+            (self.shape, self.set, *neighbour), self.data.y, *truth, self.data.rows
+        )
 
     # --- the function -------------------------------------------------------------------------
 
@@ -128,13 +130,13 @@ class MatrixRegression(ConstantHessians, OverMatrices):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients, shape (M, N)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         g = self.data.normal(indices, weights, self.data.y[indices], x)
         return g - self.sensing_variance * x
 
     def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
-        indices, weights = weighted(self.data.all if sample is None else sample)
+        indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.normal(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
 
@@ -145,23 +147,23 @@ class MatrixRegression(ConstantHessians, OverMatrices):
     # --- restricted strong convexity ----------------------------------------------------------
 
     @cached_property
-    def restricted_convexity(self) -> RestrictedConvexity:
+    def convexity_constants(self) -> RestrictedConvexity:
         """sigma, tau and sigma_hat on these data."""
-        return restricted_convexity(self.data)
+        return compute_restricted_convexity(self.data)
 
     # --- the minimiser ------------------------------------------------------------------------
 
-    def theta_hat(self, tolerance: float = 1e-10, most: int = 20_000) -> Minimiser:
+    def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> Minimiser:
         """Minimise f over the set by accelerated projected gradients, for small data.
 
-        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `most` steps. Where f
+        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `limit` steps. Where f
         is convex, the gap is an upper bound of f - min f: a certificate. Where it is not, the
         point is nearly stationary and no more is known.
         """
         step = 1.0 / max(self._curvature, 1e-300)
         x = y = self.start()
         gap, momentum = math.inf, 1.0
-        for k in range(most):
+        for k in range(limit):
             if k % 10 == 0:
                 g = self.gradient(x)
                 gap = float(np.vdot(g, x)) - self.minimum(g)[0]
@@ -181,8 +183,11 @@ class MatrixRegression(ConstantHessians, OverMatrices):
         convex = self.data.least_eigenvalue >= self.sensing_variance
         if not convex or self.data.rows.size > _SMALL_ENTRIES:
             return None
-        found = self.theta_hat(most=3000)
-        return found.value, f"accelerated projected gradients, certified: gap {found.gap:.1e}"
+        minimiser = self.theta_hat(limit=3000)
+        return (
+            minimiser.value,
+            f"accelerated projected gradients, certified: gap {minimiser.gap:.1e}",
+        )
 
     # --- constants ----------------------------------------------------------------------------
 
@@ -196,15 +201,15 @@ class MatrixRegression(ConstantHessians, OverMatrices):
     def _mean_squared_curvature(self) -> float:
         """L_ms: the root of the largest eigenvalue of E (z z' - w I)^2."""
         w = self.sensing_variance
-        return math.sqrt(self.data.largest(self.data.squares - 2.0 * w) + w * w)
+        return math.sqrt(self.data.max_weighted_eigenvalue(self.data.squares - 2.0 * w) + w * w)
 
     @cached_property
     def _spread(self) -> float:
         """sup over the set of the root of E |grad f_i - grad f|^2, from above."""
         squares, mean = self.data.squares, self._mean_slope(np.zeros(self.shape))
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
-        top = self.data.largest(squares, centred=True)
-        return math.sqrt(max(0.0, at_zero)) + self.set.largest_norm * math.sqrt(max(0.0, top))
+        top = self.data.max_weighted_eigenvalue(squares, centred=True)
+        return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
         """Return L_i, the larger of |Z_i|_F^2 - w and w, shape (n,)."""
@@ -213,9 +218,9 @@ class MatrixRegression(ConstantHessians, OverMatrices):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        w, restricted = self.sensing_variance, self.restricted_convexity
+        w, restricted = self.sensing_variance, self.convexity_constants
         corrected = w > 0.0
-        return self._derived(
+        return self._with_set_constants(
             n=(self.n, "number of sensing matrices"),
             L_f=(self._curvature, "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)"),
             L_ms=(
@@ -237,7 +242,7 @@ class MatrixRegression(ConstantHessians, OverMatrices):
                 ": the gradients are affine, |x|_F <= M",
             ),
             delta=(
-                self.value(start) + 0.5 * w * self.set.largest_norm**2,
+                self.value(start) + 0.5 * w * self.set.max_norm**2,
                 "f(start) + w M^2/2, since f >= -w |x|_F^2/2"
                 if corrected
                 else "f(start) - 0, since f >= 0",
@@ -280,15 +285,15 @@ class RegressionTable(SlopeTable):
     def _term(self, x: Floats) -> Floats:
         return -self._problem.sensing_variance * x
 
-    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
-        indices, counts, size = drawn
+    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
+        indices, counts, size = weights
         data = self._problem.data
         changes = data.products(indices, x) - self._slopes[indices]
         changes *= counts / size if counts.size else 1.0 / size
         loops.add_rows(data.rows, indices, changes, g.reshape(-1))
 
-    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
-        indices, counts, size = drawn
+    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+        indices, counts, size = weights
         data = self._problem.data
         slopes = data.products(indices, x)
         changes = slopes - self._slopes[indices]

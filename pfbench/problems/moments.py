@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.points.operators import DenseOperator, Operator, SparseOperator
+from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator
 from pfbench.points.pattern import Pattern
 from pfbench.sets.lanczos import leading_triple
 
@@ -51,7 +51,7 @@ def moment_norm(rows: Any, weights: Floats) -> float:
     if not _is_sparse(rows) and d <= min(n, DENSE):
         gram = _dense_gram(rows, weights)
         return _eigenvalue(gram, d - 1) * (1.0 + 1e-12)
-    scaled = _scaled(rows, weights)
+    scaled = _weight_rows(rows, weights)
     if min(scaled.shape) > DENSE:
         operator = _operator(scaled)
         if operator is None:
@@ -64,7 +64,7 @@ def moment_norm(rows: Any, weights: Floats) -> float:
     return _eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
 
 
-def least_moment(rows: Any, weights: Floats) -> float:
+def smallest_moment(rows: Any, weights: Floats) -> float:
     """Return the smallest eigenvalue of sum_i weights_i a_i a_i', rounded down.
 
     Parameters
@@ -78,7 +78,7 @@ def least_moment(rows: Any, weights: Floats) -> float:
         0 where it is not known to be positive: d is above n or 1500, or it is below the rounding
         error of the Gram matrix and its eigenvalues, 4 (n + d) units of its trace.
     """
-    scaled = _scaled(rows, weights)
+    scaled = _weight_rows(rows, weights)
     n, d = scaled.shape
     if d > min(n, DENSE):
         return 0.0
@@ -87,7 +87,7 @@ def least_moment(rows: Any, weights: Floats) -> float:
     return max(0.0, _eigenvalue(gram, 0) - rounding)
 
 
-def certified_by(rows: Any) -> str:
+def certificate_note(rows: Any) -> str:
     """Return what a derivation adds where `moment_norm` is a bound in probability, else nothing."""
     if min(rows.shape) <= DENSE:
         return ""
@@ -98,7 +98,7 @@ def _is_sparse(matrix: Any) -> bool:
     return bool(scipy.sparse.issparse(matrix))
 
 
-def _scaled(rows: Any, weights: Floats) -> Any:
+def _weight_rows(rows: Any, weights: Floats) -> Any:
     root = np.sqrt(weights)
     if _is_sparse(rows):
         return scipy.sparse.diags_array(root) @ rows
@@ -110,7 +110,7 @@ def _dense_gram(rows: Floats, weights: Floats) -> Floats:
     gram = np.zeros((rows.shape[1], rows.shape[1]))
     for start in range(0, len(rows), _ROWS):
         part = slice(start, start + _ROWS)
-        block = _scaled(rows[part], weights[part])
+        block = _weight_rows(rows[part], weights[part])
         gram += block.T @ block
     return gram
 
@@ -127,7 +127,7 @@ def _gram(rows: Any) -> Any:
     return gram
 
 
-def _operator(matrix: Any) -> Operator | None:
+def _operator(matrix: Any) -> LinearOperator | None:
     """Return the matrix as Lanczos multiplies by it, None if it is 0."""
     if not _is_sparse(matrix):
         return DenseOperator(np.ascontiguousarray(matrix)) if matrix.any() else None
@@ -137,8 +137,8 @@ def _operator(matrix: Any) -> Operator | None:
     i, j = entries.coords
     pattern, order = Pattern.from_coordinates(i, j, entries.shape)
     # One chunk of rows: the constants do not depend on the number of threads.
-    whole = replace(pattern, bounds=np.array([0, pattern.shape[0]]))
-    return SparseOperator(whole, np.ascontiguousarray(entries.data[order]))
+    complete = replace(pattern, bounds=np.array([0, pattern.shape[0]]))
+    return SparseOperator(complete, np.ascontiguousarray(entries.data[order]))
 
 
 def _eigenvalue(gram: Any, k: int) -> float:

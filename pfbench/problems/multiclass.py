@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.problems.matrix_models import MatrixModel, Numbers, owned
-from pfbench.problems.moments import certified_by, moment_norm
-from pfbench.problems.normed import largest_square, second_moment
+from pfbench.problems.matrix_models import MatrixModel, Numbers, as_owned
+from pfbench.problems.moments import certificate_note, moment_norm
+from pfbench.problems.norm_constants import max_quadratic_form, second_moment
 from pfbench.sets.norms import NormBall
 
 SOFTMAX_THIRD = 0.27216553
@@ -42,7 +42,7 @@ class MulticlassLogistic(MatrixModel):
         if (labels != np.floor(labels)).any() or labels.min() < 0:
             raise InputError("the labels of a multiclass problem must be whole numbers from 0 up.")
         if self.classes is not None:
-            integer("classes", self.classes, least=1)
+            check_integer("classes", self.classes, minimum=1)
             if labels.max() >= self.classes:
                 raise InputError(
                     f"classes={self.classes} must be above the largest label, {labels.max():g}."
@@ -53,7 +53,7 @@ class MulticlassLogistic(MatrixModel):
     @cached_property
     def _data(self) -> tuple[Floats, Integers]:
         rows = np.asarray(self.features, dtype=np.float64)
-        return owned(rows), np.asarray(self.labels).astype(np.int64)
+        return as_owned(rows), np.asarray(self.labels).astype(np.int64)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -86,14 +86,14 @@ class MulticlassLogistic(MatrixModel):
             total += float((np.log(sums) + top - z[np.arange(labels.size), labels]).sum())
         return total / self.n
 
-    def slopes_of(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+    def component_slopes(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
         """Return softmax(X'a_i) - e_(y_i), shape (k, classes)."""
         labels = rows[1]
-        p = self.curvatures_of(rows, view)
+        p = self.component_curvatures(rows, view)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
-    def curvatures_of(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+    def component_curvatures(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
         """Return p = softmax(X'a_i), shape (k, classes); phi'' is diag(p) - pp'."""
         z = rows[0] @ view.T
         z -= z.max(axis=1)[:, None]
@@ -101,7 +101,9 @@ class MulticlassLogistic(MatrixModel):
         p /= p.sum(axis=1)[:, None]
         return p
 
-    def bend(self, rows: tuple[Floats, Integers], curvatures: Floats, view: Floats) -> Floats:
+    def apply_curvatures(
+        self, rows: tuple[Floats, Integers], curvatures: Floats, view: Floats
+    ) -> Floats:
         """Return (diag(p) - pp') U'a_i, shape (k, classes)."""
         z = curvatures * (rows[0] @ view.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
@@ -116,10 +118,10 @@ class MulticlassLogistic(MatrixModel):
         squares = self._row_squares
         return [moment_norm(self._data[0], squares**k / self.n) for k in range(3)]
 
-    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return half the largest <X, E a a' X> over the ball: diag(p) - pp' <= 1/2."""
-        found = largest_square(norm, second_moment(self._data[0]), self.width)
-        return found and (0.5 * found[0], f"half of {found[1]}, with G = E a a'")
+        result = max_quadratic_form(norm, second_moment(self._data[0]), self.width)
+        return result and (0.5 * result[0], f"half of {result[1]}, with G = E a a'")
 
     def component_smoothness(self) -> Floats:
         """Return L_i = |a_i|^2/2, shape (n,)."""
@@ -128,8 +130,8 @@ class MulticlassLogistic(MatrixModel):
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
-        certified = certified_by(self._data[0])
-        return self._derived(
+        certified = certificate_note(self._data[0])
+        return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
                 0.5 * top[0],

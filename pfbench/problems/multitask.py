@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import finite_array
+from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Indices, weighted
-from pfbench.kernels import multitask
-from pfbench.kernels.compiled import threads
-from pfbench.kernels.forms import Tasks
-from pfbench.problems.matrix_models import MatrixModel, Numbers, owned, transposed
-from pfbench.problems.moments import certified_by, moment_norm
+from pfbench.base.sample import Indices, weight_indices
+from pfbench.kernels import multitask_kernels
+from pfbench.kernels.loop_inputs import TaskData
+from pfbench.kernels.numba_compilation import threads
+from pfbench.problems.matrix_models import MatrixModel, Numbers, as_owned, contiguous_transpose
+from pfbench.problems.moments import certificate_note, moment_norm
 
 _SERIAL_ENTRIES = 1 << 20
 """Up to this many entries of the data one thread runs over all rows."""
@@ -64,7 +64,7 @@ class MultitaskSigmoid(MatrixModel):
         super().__post_init__()
         if not np.isin(self.labels, (0, 1)).all():
             raise InputError("the labels of a multitask problem must all be 0 or 1.")
-        tasks = finite_array("the tasks", self.tasks, shape=(self.n,))
+        tasks = check_finite_array("the tasks", self.tasks, shape=(self.n,))
         if (tasks != np.floor(tasks)).any() or tasks.min() < 0:
             raise InputError("the tasks must be whole numbers from 0 up.")
         if np.unique(tasks).size != tasks.max() + 1:
@@ -73,12 +73,12 @@ class MultitaskSigmoid(MatrixModel):
                 "tasks without gaps."
             )
         if self.offsets is not None:
-            finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
+            check_finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
         self._check_set()
         _ = self._data  # a later change of the user's arrays does not reach the problem
 
     @cached_property
-    def _data(self) -> Tasks:
+    def _data(self) -> TaskData:
         rows, labels = np.asarray(self.features, dtype=np.float64), np.asarray(self.labels)
         tasks = np.asarray(self.tasks).astype(np.int64)
         if (np.diff(tasks) < 0).any():
@@ -87,7 +87,7 @@ class MultitaskSigmoid(MatrixModel):
         m = int(tasks[-1]) + 1
         offsets = np.zeros(m) if self.offsets is None else np.array(self.offsets, dtype=np.float64)
         bounds = np.searchsorted(tasks, np.arange(m + 1))
-        return Tasks(owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
+        return TaskData(as_owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,28 +106,34 @@ class MultitaskSigmoid(MatrixModel):
     def value(self, x: Floats) -> float:
         """Return f(x); the data are read once."""
         parts = np.empty(self.shape[1])
-        run = multitask.losses_serial if self._serial else multitask.losses_parallel
+        run = multitask_kernels.losses_serial if self._serial else multitask_kernels.losses_parallel
         run(self._data, self.view(x), parts)
         return float(parts.sum()) / self.n
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d, m); the data are read once."""
         g = np.zeros(self.shape[::-1])
-        run = multitask.gradient_serial if self._serial else multitask.gradient_parallel
+        run = (
+            multitask_kernels.gradient_serial
+            if self._serial
+            else multitask_kernels.gradient_parallel
+        )
         run(self._data, self.view(x), 1.0 / self.n, g)
-        return transposed(g)
+        return contiguous_transpose(g)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
-        multitask.add_gradients(self._data, *weighted(sample), self.view(x), g)
-        return transposed(g)
+        multitask_kernels.add_gradients(self._data, *weight_indices(sample), self.view(x), g)
+        return contiguous_transpose(g)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
-        multitask.add_differences(self._data, *weighted(sample), self.view(x), self.view(y), g)
-        return transposed(g)
+        multitask_kernels.add_differences(
+            self._data, *weight_indices(sample), self.view(x), self.view(y), g
+        )
+        return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
         """See `MatrixModel.take`: component numbers, which the compiled loops read by."""
@@ -135,23 +141,23 @@ class MultitaskSigmoid(MatrixModel):
             return np.arange(numbers.start, numbers.stop)
         return numbers
 
-    def slopes_of(self, rows: Integers, view: Floats) -> Floats:
+    def component_slopes(self, rows: Integers, view: Floats) -> Floats:
         """Return psi', shape (k, 1)."""
-        return self._each(multitask.slopes_at, rows, view)
+        return self._apply_loop(multitask_kernels.write_slopes, rows, view)
 
-    def curvatures_of(self, rows: Integers, view: Floats) -> Floats:
+    def component_curvatures(self, rows: Integers, view: Floats) -> Floats:
         """Return psi'', shape (k, 1)."""
-        return self._each(multitask.curvatures_at, rows, view)
+        return self._apply_loop(multitask_kernels.write_curvatures, rows, view)
 
-    def bend(self, rows: Integers, curvatures: Floats, view: Floats) -> Floats:
+    def apply_curvatures(self, rows: Integers, curvatures: Floats, view: Floats) -> Floats:
         """Return psi'' <a_i, u_t>, shape (k, 1)."""
-        return curvatures * self._each(multitask.products_at, rows, view)
+        return curvatures * self._apply_loop(multitask_kernels.write_products, rows, view)
 
     def add_rows(self, rows: Integers, slopes: Floats, g: Floats) -> None:
         """See `MatrixModel.add_rows`."""
-        multitask.add_rows(self._data, rows, slopes[:, 0], g)
+        multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
-    def _each(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
+    def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
         out = np.empty(rows.size)
         loop(self._data, rows, view, out)
         return out[:, None]
@@ -177,10 +183,10 @@ class MultitaskSigmoid(MatrixModel):
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
         longest = int(np.diff(self._data.bounds).max())
-        certified = certified_by(self._data.values[:longest])
+        certified = certificate_note(self._data.values[:longest])
         if certified:
             certified += " for each task"
-        return self._derived(
+        return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
                 SIGMOID_CURVATURE * top[0],

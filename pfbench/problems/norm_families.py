@@ -5,22 +5,27 @@ from typing import ClassVar
 
 import numpy as np
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import parameter
-from pfbench.problems.additive_noise import NOISES, MatrixLeastSquares, SeparableQuadratic, noise_of
+from pfbench.problems.additive_noise import (
+    NOISES,
+    MatrixLeastSquares,
+    SeparableQuadratic,
+    make_noise,
+)
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.family import OverAnySet
-from pfbench.problems.sizes import check_length
+from pfbench.problems.family import AnySetFamily
+from pfbench.problems.size_limits import check_length
 from pfbench.problems.two_layer import TwoLayerNetwork
-from pfbench.problems.with_norm import Normed
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import product_norm
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoisyFamily(OverAnySet):
+class NoisyFamily(AnySetFamily):
     """A quadratic with additive noise."""
 
-    own_set = "none"
+    only_set = "none"
 
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "none")
     noise: str = parameter(
@@ -31,10 +36,10 @@ class NoisyFamily(OverAnySet):
     seed: int = parameter(0, "seed of what is drawn")
 
     def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(integer("seed", self.seed, least=0))
+        return np.random.default_rng(check_integer("seed", self.seed, minimum=0))
 
     def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        return noise_of(self.noise, self.sigma, shape, self.components, rng)
+        return make_noise(self.noise, self.sigma, shape, self.components, rng)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,20 +57,20 @@ class SeparableFamily(NoisyFamily):
 
     def build(self) -> FiniteSum:
         """Return the problem."""
-        d, rng = integer("columns", self.columns, least=1), self._rng()
+        d, rng = check_integer("columns", self.columns, minimum=1), self._rng()
         check_length("a point", d)
         weights = np.ones(d)
         weights[0] = d if self.condition is None else self.condition
         feasible = self._feasible((d,))
-        begin = np.full(d, real("begin", self.begin))
-        made = SeparableQuadratic(
+        begin = np.full(d, check_real("begin", self.begin))
+        quadratic = SeparableQuadratic(
             set=feasible,
-            begin=begin if feasible.contains(begin) else feasible.start(),
+            start_point=begin if feasible.contains(begin) else feasible.start(),
             noise=self._noise((d,), rng),
             weights=weights,
-            centre=real("centre", self.centre),
+            centre=check_real("centre", self.centre),
         )
-        return self._normed(made)
+        return self._with_norm(quadratic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +88,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
     def build(self) -> FiniteSum:
         """Return the problem."""
         sizes = (("rows", self.rows), ("columns", self.columns), ("outputs", self.outputs))
-        p, m, n = (integer(name, size, least=1) for name, size in sizes)
+        p, m, n = (check_integer(name, size, minimum=1) for name, size in sizes)
         check_length("A", p * m)
         check_length("B", p * n)
         check_length("a point", m * n)
@@ -91,19 +96,21 @@ class MatrixLeastSquaresFamily(NoisyFamily):
         A, B = rng.standard_normal((p, m)), rng.standard_normal((p, n))
         feasible = self._feasible((m, n))
         noise = self._noise((m, n), rng)
-        made = MatrixLeastSquares(set=feasible, begin=feasible.start(), noise=noise, A=A, B=B)
-        return self._normed(made)
+        squares = MatrixLeastSquares(
+            set=feasible, start_point=feasible.start(), noise=noise, A=A, B=B
+        )
+        return self._with_norm(squares)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoLayerFamily(OverAnySet):
+class TwoLayerFamily(AnySetFamily):
     """A network of two layers, with the outputs of another one of the same size for targets."""
 
     problem: ClassVar[type[FiniteSum]] = TwoLayerNetwork
     summary = "network of two layers, |W2 tanh(W1 a) - b|^2/2, non-convex"
     points = "vectors"
-    own_set = "l2"
-    own_radius = 5.0
+    only_set = "l2"
+    default_radius = 5.0
 
     set: str | None = parameter(
         None, "feasible set, see `pfbench list sets`; none for the whole space", "l2"
@@ -120,16 +127,16 @@ class TwoLayerFamily(OverAnySet):
     def build(self) -> FiniteSum:
         """Return the problem."""
         names = ("rows", "columns", "hidden", "outputs")
-        n, m, h, k = (integer(name, getattr(self, name), least=1) for name in names)
+        n, m, h, k = (check_integer(name, getattr(self, name), minimum=1) for name in names)
         check_length("the features", n * max(m, h, k))
         check_length("a point", h * (m + k))
-        rng = np.random.default_rng(integer("seed", self.seed, least=0))
+        rng = np.random.default_rng(check_integer("seed", self.seed, minimum=0))
         features = rng.standard_normal((n, m)) / np.sqrt(m)
         hidden = np.tanh(features @ rng.standard_normal((m, h)))
         targets = hidden @ rng.standard_normal((h, k)) / np.sqrt(h)
         start = 0.3 * rng.standard_normal(h * (m + k))
         feasible = self._feasible(start.shape)
-        made = TwoLayerNetwork(
+        network = TwoLayerNetwork(
             features=features,
             targets=targets,
             hidden=h,
@@ -137,5 +144,5 @@ class TwoLayerFamily(OverAnySet):
             begin=start if feasible.contains(start) else feasible.project(start),
         )
         if self.norm is None:
-            return made
-        return Normed(made, product_norm(self.norm, made.blocks))
+            return network
+        return NormedProblem(network, product_norm(self.norm, network.blocks))

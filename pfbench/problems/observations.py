@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers, read_only
-from pfbench.base.checks import integer, real
+from pfbench.base.arrays import Floats, Integers, as_read_only
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.points import Pattern
@@ -30,7 +30,7 @@ class Observations:
         Observed positions, integers of shape (n,).
     values
         Observed entries Y, shape (n,).
-    held_rows, held_columns, held_values
+    heldout_rows, heldout_columns, heldout_values
         Held-out entries, shape (h,), for the error of prediction; may be empty.
     truth
         The underlying matrix as factors, where it is known.
@@ -42,11 +42,13 @@ class Observations:
     rows: npt.NDArray[np.integer]
     columns: npt.NDArray[np.integer]
     values: Floats
-    held_rows: npt.NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    held_columns: npt.NDArray[np.integer] = field(
+    heldout_rows: npt.NDArray[np.integer] = field(
         default_factory=lambda: np.zeros(0, dtype=np.int64)
     )
-    held_values: Floats = field(default_factory=lambda: np.zeros(0))
+    heldout_columns: npt.NDArray[np.integer] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
+    heldout_values: Floats = field(default_factory=lambda: np.zeros(0))
     truth: Factors | None = None
     centre: float = 0.0
 
@@ -73,9 +75,9 @@ class OrderedObservations:
     entries: Floats
     truth: Factors | None = None
 
-    held_rows: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
-    held_columns: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
-    held_values: ClassVar[Floats] = np.zeros(0)
+    heldout_rows: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    heldout_columns: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    heldout_values: ClassVar[Floats] = np.zeros(0)
     centre: ClassVar[float] = 0.0
 
     @property
@@ -96,7 +98,7 @@ class OrderedObservations:
     @property
     def values(self) -> Floats:
         """See above."""
-        return read_only(self.entries)
+        return as_read_only(self.entries)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,22 +129,29 @@ class SyntheticEntries:
             If a size, share or noise is out of range, or no entry would be observed.
         """
         rank, noise, outliers, density = self.rank, self.noise, self.outliers, self.density
-        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
-        M, N = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
-        if integer("rank", rank, least=1) > min(M, N):
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
+        M, N = (
+            check_integer("rows", self.rows, minimum=1),
+            check_integer("columns", self.columns, minimum=1),
+        )
+        if check_integer("rank", rank, minimum=1) > min(M, N):
             raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
         if M * N > _MOST_POSITIONS:
             raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
-        real("noise", noise, least=0.0)
-        real("outliers", outliers, least=0.0, most=1.0)
-        n = round(real("density", density, above=0.0, most=1.0) * M * N)
+        check_real("noise", noise, minimum=0.0)
+        check_real("outliers", outliers, minimum=0.0, upper=1.0)
+        n = round(check_real("density", density, above=0.0, upper=1.0) * M * N)
         if n < 1:
             raise InputError(
                 f"density={density} observes no entry of a {M} x {N} matrix: raise it."
             )
         left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
-        decay = real("decay", self.decay, least=1.0)
-        weights = real("largest", self.largest, above=0.0) * decay ** np.arange(1.0 - rank, 1.0)
+        decay = check_real("decay", self.decay, minimum=1.0)
+        weights = check_real("largest", self.largest, above=0.0) * decay ** np.arange(
+            1.0 - rank, 1.0
+        )
         truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
         positions = rng.choice(M * N, size=n, replace=False, shuffle=False)
         positions.sort()
@@ -166,9 +175,9 @@ def _entries(factors: Factors, pattern: Pattern) -> Floats:
     return values
 
 
-def synthetic(**given: Any) -> OrderedObservations:
+def synthetic(**overrides: Any) -> OrderedObservations:
     """Draw `SyntheticEntries` with these parameters."""
-    return SyntheticEntries(**given).draw()
+    return SyntheticEntries(**overrides).draw()
 
 
 def _hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
@@ -204,17 +213,19 @@ class DigitPixels:
         density, heldout = self.density, self.heldout
         matrix = load_digits_matrix()
         M, N = matrix.shape
-        real("density", density, above=0.0, most=1.0)
-        real("heldout", heldout, least=0.0, most=1.0)
+        check_real("density", density, above=0.0, upper=1.0)
+        check_real("heldout", heldout, minimum=0.0, upper=1.0)
         if density + heldout > 1.0:
             raise InputError(
                 f"density={density} and heldout={heldout} exceed 1 together: lower one."
             )
-        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
         order = rng.permutation(M * N)
-        seen, held = round(density * M * N), round(heldout * M * N)
+        product, retained = round(density * M * N), round(heldout * M * N)
         i, j = np.divmod(order, N)
-        return _centred((M, N), i, j, matrix.ravel()[order], seen, held)
+        return _centre_and_split((M, N), i, j, matrix.ravel()[order], product, retained)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,25 +253,32 @@ class MovieRatings:
             If the data are not in the cache, damaged or malformed.
         """
         heldout = self.heldout
-        real("heldout", heldout, least=0.0, most=1.0)
-        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        check_real("heldout", heldout, minimum=0.0, upper=1.0)
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
         ratings = load_ratings(self.edition)
         i, j, shape = ratings.positions()
         order = rng.permutation(ratings.values.size)
-        held = round(heldout * order.size)
-        if held == order.size:
+        product = round(heldout * order.size)
+        if product == order.size:
             raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
-        return _centred(shape, i[order], j[order], ratings.values[order], order.size - held, held)
+        return _centre_and_split(
+            shape, i[order], j[order], ratings.values[order], order.size - product, product
+        )
 
 
-def _centred(
-    shape: tuple[int, int], i: Integers, j: Integers, values: Floats, seen: int, held: int
+def _centre_and_split(
+    shape: tuple[int, int], i: Integers, j: Integers, values: Floats, visited: int, retained: int
 ) -> Observations:
-    """Take the first `seen` entries as observed and the next `held` as held out."""
-    if seen < 1:
+    """Take the first `visited` entries as observed and the next `retained` as held out."""
+    if visited < 1:
         raise InputError("no entry would be observed: raise density.")
-    centre = math.fsum(values[:seen]) / seen
+    centre = math.fsum(values[:visited]) / visited
     values = values - centre
-    rest = slice(seen, seen + held)
-    observed, held_out = (i[:seen], j[:seen], values[:seen]), (i[rest], j[rest], values[rest])
+    rest = slice(visited, visited + retained)
+    observed, held_out = (
+        (i[:visited], j[:visited], values[:visited]),
+        (i[rest], j[rest], values[rest]),
+    )
     return Observations(shape, *observed, *held_out, centre=centre)

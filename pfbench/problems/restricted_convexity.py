@@ -13,12 +13,12 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.problems.sensing import Sensing, blocks
+from pfbench.problems.sensing import SensingData, blocks
 
 
-class Worst(NamedTuple):
+class WorstDirection(NamedTuple):
     """A direction V, and the least tau with which it obeys restricted strong convexity."""
 
     tau: float
@@ -50,25 +50,25 @@ class RestrictedConvexity:
         return self.sigma_hat > 0.0
 
 
-def restricted_convexity(data: Sensing) -> RestrictedConvexity:
+def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
     """Return sigma, tau and sigma_hat on these data.
 
     Where f is strongly convex: its own modulus, and tau = 0. Else sigma of li2019 lemma 1 with
     the corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss (8),
-    and the largest tau that `worst_direction` finds: an estimate from below.
+    and the largest tau that `find_worst_direction` finds: an estimate from below.
     """
     own = data.least_eigenvalue - data.sensing_variance
     if own > 0.0:
         words = "least eigenvalue of the Hessian: f is strongly convex on these data, tau = 0"
         return RestrictedConvexity(own, 0.0, own, words)
     if data.truth is None or data.variances is None:
-        return _unknown("neither rank nor covariance of the data are known")
-    w, least = data.sensing_variance, data.variances[0]
-    if w > least / 4.0:
-        return _unknown(
-            f"li2019 lemma 1 needs w <= lambda_min(Sigma_x)/4, which is {least / 4.0:g}"
+        return _unknown_convexity("neither rank nor covariance of the data are known")
+    w, variance = data.sensing_variance, data.variances[0]
+    if w > variance / 4.0:
+        return _unknown_convexity(
+            f"li2019 lemma 1 needs w <= lambda_min(Sigma_x)/4, which is {variance / 4.0:g}"
         )
-    sigma = least / 2.0 if w == 0.0 else least / 4.0
+    sigma = variance / 2.0 if w == 0.0 else variance / 4.0
     r = len(data.truth.weights)
     # Some V with at most k nonzero rows (or columns) has <Z_i, V> = 0 for all i, and
     # |V|_*^2 <= k |V|_F^2: tau is at least (sigma + w)/(2 k).
@@ -82,7 +82,7 @@ def restricted_convexity(data: Sensing) -> RestrictedConvexity:
         return RestrictedConvexity(sigma, tau, sigma - 32.0 * r * tau, words)
     side = min(data.shape)
     ranks = sorted({1, min(4, side), side})
-    tau = max(worst_direction(data, sigma / 2.0, rank=rank).tau for rank in ranks)
+    tau = max(find_worst_direction(data, sigma / 2.0, rank=rank).tau for rank in ranks)
     words = (
         f"sigma - 16 tau 2r with sigma = {sigma:g} (li2019 lemma 1, corrected) and tau = "
         f"{tau:.3g}, the largest found on these data: an estimate from below"
@@ -90,9 +90,9 @@ def restricted_convexity(data: Sensing) -> RestrictedConvexity:
     return RestrictedConvexity(sigma, tau, sigma - 32.0 * r * tau, words)
 
 
-def worst_direction(
-    data: Sensing, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
-) -> Worst:
+def find_worst_direction(
+    data: SensingData, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
+) -> WorstDirection:
     """Search the direction that needs the largest tau for a curvature alpha.
 
     The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. Wanted is the least tau
@@ -124,42 +124,46 @@ def worst_direction(
     InputError
         If a number is out of range.
     """
-    real("alpha", alpha)
-    integer("starts", starts, least=1)
-    if integer("rank", rank, least=1) > min(data.shape):
+    check_real("alpha", alpha)
+    check_integer("starts", starts, minimum=1)
+    if check_integer("rank", rank, minimum=1) > min(data.shape):
         raise InputError(f"rank={rank} must be at most {min(data.shape)}, the smaller side.")
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    found = []
+    rng = np.random.default_rng(np.random.SeedSequence(check_integer("seed", seed, minimum=0)))
+    directions = []
     for _ in range(starts):
-        V = _worst_rank_one(data, rng) if rank == 1 else _worst_of_rank(data, alpha, rank, rng)
+        V = (
+            _minimise_rank_one(data, rng)
+            if rank == 1
+            else _maximise_over_rank(data, alpha, rank, rng)
+        )
         V /= float(scipy.linalg.svdvals(V).sum())
-        found.append(Worst(max(0.0, _excess(data, alpha, V)), V))
-    return max(found, key=lambda worst: worst.tau)
+        directions.append(WorstDirection(max(0.0, _excess(data, alpha, V)), V))
+    return max(directions, key=lambda worst: worst.tau)
 
 
-def _excess(data: Sensing, alpha: float, V: Floats) -> float:
+def _excess(data: SensingData, alpha: float, V: Floats) -> float:
     """Return alpha |V|_F^2 - q(V)/2."""
-    seen = data.products(data.all, V)
+    products = data.products(data.all, V)
     square = float(np.vdot(V, V))
-    q = float(seen @ seen) / data.n - data.sensing_variance * square
+    q = float(products @ products) / data.n - data.sensing_variance * square
     return alpha * square - 0.5 * q
 
 
-def _worst_rank_one(data: Sensing, rng: np.random.Generator, most: int = 100) -> Floats:
+def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int = 100) -> Floats:
     """Minimise E <Z, u v'>^2 over unit vectors, each in turn by an eigenvector."""
     u = rng.standard_normal(data.shape[0])
     u /= np.linalg.norm(u)
     before = math.inf
-    for _ in range(most):
-        _, v = _least_pair(_contracted(data, u, side=0))
-        least, u = _least_pair(_contracted(data, v, side=1))
-        if least >= before * (1.0 - 1e-9):
+    for _ in range(limit):
+        _, v = _smallest_eigenpair(_contract(data, u, side=0))
+        lower, u = _smallest_eigenpair(_contract(data, v, side=1))
+        if lower >= before * (1.0 - 1e-9):
             break
-        before = least
+        before = lower
     return np.outer(u, v)
 
 
-def _contracted(data: Sensing, vector: Floats, side: int) -> Floats:
+def _contract(data: SensingData, vector: Floats, side: int) -> Floats:
     """Return E (Z'u)(Z'u)' (side 0), or E (Z v)(Z v)' (side 1)."""
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
@@ -170,7 +174,9 @@ def _contracted(data: Sensing, vector: Floats, side: int) -> Floats:
     return gram / data.n
 
 
-def _worst_of_rank(data: Sensing, alpha: float, rank: int, rng: np.random.Generator) -> Floats:
+def _maximise_over_rank(
+    data: SensingData, alpha: float, rank: int, rng: np.random.Generator
+) -> Floats:
     """Maximise (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2 over V = A B'."""
     M, N = data.shape
     share, zero = np.full(data.n, 1.0 / data.n), np.zeros(data.n)
@@ -189,11 +195,11 @@ def _worst_of_rank(data: Sensing, alpha: float, rank: int, rng: np.random.Genera
     return np.asarray(z[: M * rank].reshape(M, rank) @ z[M * rank :].reshape(N, rank).T)
 
 
-def _unknown(reason: str) -> RestrictedConvexity:
+def _unknown_convexity(reason: str) -> RestrictedConvexity:
     return RestrictedConvexity(math.nan, math.nan, math.nan, reason)
 
 
-def _least_pair(gram: Floats) -> tuple[float, Floats]:
+def _smallest_eigenpair(gram: Floats) -> tuple[float, Floats]:
     """Return the least eigenvalue and its unit vector."""
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=(0, 0))
     return float(values[0]), vectors[:, 0]

@@ -12,14 +12,14 @@ import numpy.typing as npt
 import scipy
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import choice, finite_array, integer, real
+from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.kernels import sensing as loops
-from pfbench.kernels.compiled import threads
-from pfbench.kernels.forms import Sampled
+from pfbench.kernels import sensing_kernels as loops
+from pfbench.kernels.loop_inputs import SampledRows
+from pfbench.kernels.numba_compilation import threads
 from pfbench.points.atoms import Factors
-from pfbench.problems.base import point_of
+from pfbench.problems.base import check_point
 from pfbench.sets.nuclear import NuclearBall
 
 NUCLEAR_NORM = 50.0
@@ -47,7 +47,7 @@ _LEAST_SIDE = 2500
 
 
 @dataclass(frozen=True, eq=False)
-class Sensing:
+class SensingData:
     """Sensing matrices and what was observed through them.
 
     Attributes
@@ -80,8 +80,8 @@ class Sensing:
 
     def __post_init__(self) -> None:
         for size in self.shape:
-            integer("matrix size", size, least=1)
-        real("sensing_variance", self.sensing_variance, least=0.0)
+            check_integer("matrix size", size, minimum=1)
+        check_real("sensing_variance", self.sensing_variance, minimum=0.0)
         M, N = self.shape
         rows = self.matrices
         if not isinstance(rows, np.ndarray) or rows.dtype not in STORAGE.values():
@@ -92,10 +92,10 @@ class Sensing:
                 "needed: one row vec(Z_i) each."
             )
         for block in blocks(*rows.shape):
-            finite_array(f"the sensing matrices from row {block.start} on", rows[block])
-        finite_array("the targets", self.targets, shape=(rows.shape[0],))
+            check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])
+        check_finite_array("the targets", self.targets, shape=(rows.shape[0],))
         if self.truth is not None:
-            finite_array("the underlying matrix", dense(self.truth), shape=(M, N))
+            check_finite_array("the underlying matrix", dense(self.truth), shape=(M, N))
 
     @property
     def n(self) -> int:
@@ -129,9 +129,9 @@ class Sensing:
 
     def products(self, indices: Integers, x: Floats) -> Floats:
         """Return <Z_i, x> for the given components, shape (k,)."""
-        loops.in_range(indices, self.n)
+        loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
-        bounds, flat = self._bounds(indices.size), point_of(x, self.shape).ravel()
+        bounds, flat = self._bounds(indices.size), check_point(x, self.shape).ravel()
         if bounds.size == 2:
             loops.products(0, indices.size, self.rows, indices, flat, out)
         else:
@@ -140,11 +140,11 @@ class Sensing:
 
     def normal(self, indices: Integers, weights: Floats, targets: Floats, x: Floats) -> Floats:
         """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
-        loops.in_range(indices, self.n)
+        loops.check_indices(indices, self.n)
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
-        sampled = Sampled(self.rows, indices, weights, targets)
-        flat = point_of(x, self.shape).ravel()
+        sampled = SampledRows(self.rows, indices, weights, targets)
+        flat = check_point(x, self.shape).ravel()
         if len(parts) == 1:
             loops.add_normal(0, indices.size, sampled, flat, parts[0])
             return np.asarray(parts[0].reshape(self.shape))
@@ -172,7 +172,7 @@ class Sensing:
         squares, basis = np.linalg.eigh(rows @ rows.T)
         return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
 
-    def largest(self, weights: Floats, *, centred: bool = False) -> float:
+    def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
         """Return the largest eigenvalue of E weights z z', rounded up.
 
         Of E weights z z' - (E z z')^2 if `centred`.
@@ -199,14 +199,16 @@ class Sensing:
             return u.ravel()
 
         operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
-        found = eigsh(operator, k=1, which="LA", v0=np.ones(p), tol=1e-4, return_eigenvectors=False)
-        top = float(found[0])
+        result = eigsh(
+            operator, k=1, which="LA", v0=np.ones(p), tol=1e-4, return_eigenvectors=False
+        )
+        top = float(result[0])
         return top + 1e-4 * abs(top)
 
     @cached_property
     def largest_eigenvalue(self) -> float:
         """The largest eigenvalue of E vec(Z) vec(Z)', rounded up."""
-        return self.largest(np.ones(self.n))
+        return self.max_weighted_eigenvalue(np.ones(self.n))
 
     @cached_property
     def least_eigenvalue(self) -> float:
@@ -219,8 +221,8 @@ class Sensing:
             return 0.0
         rows = self.rows.astype(np.float64, copy=False)
         gram = rows.T @ rows
-        least = float(scipy.linalg.eigvalsh(gram, subset_by_index=(0, 0))[0]) / n
-        return max(0.0, float(least - 1e-12 * self.largest_eigenvalue))
+        lower = float(scipy.linalg.eigvalsh(gram, subset_by_index=(0, 0))[0]) / n
+        return max(0.0, float(lower - 1e-12 * self.largest_eigenvalue))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +252,7 @@ class SyntheticSensing:
         0.0, "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)"
     )
 
-    def draw(self, name: str = "synthetic") -> Sensing:
+    def draw(self, name: str = "synthetic") -> SensingData:
         """Return sensing matrices and targets.
 
         Raises
@@ -260,15 +262,20 @@ class SyntheticSensing:
         """
         rank, noise, spike = self.rank, self.noise, self.spike
         sensing_variance = self.sensing_variance
-        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
-        M, N = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
-        if integer("rank", rank, least=1) > min(M, N):
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
+        M, N = (
+            check_integer("rows", self.rows, minimum=1),
+            check_integer("columns", self.columns, minimum=1),
+        )
+        if check_integer("rank", rank, minimum=1) > min(M, N):
             raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
-        n = 10 * rank * max(M, N) if self.n is None else integer("n", self.n, least=1)
-        real("noise", noise, least=0.0)
-        real("spike", spike, above=0.0)
-        real("sensing_variance", sensing_variance, least=0.0)
-        kind = STORAGE[choice("storage", self.storage, STORAGE)]
+        n = 10 * rank * max(M, N) if self.n is None else check_integer("n", self.n, minimum=1)
+        check_real("noise", noise, minimum=0.0)
+        check_real("spike", spike, above=0.0)
+        check_real("sensing_variance", sensing_variance, minimum=0.0)
+        kind = STORAGE[check_choice("storage", self.storage, STORAGE)]
         if n * M * N > _MOST_ENTRIES:
             raise InputError(
                 f"{n} sensing matrices of {M} x {N} have more than 2^33 entries: lower n, rows "
@@ -280,22 +287,22 @@ class SyntheticSensing:
         matrices, targets = np.empty((n, M * N), dtype=kind), np.empty(n)
         theta = dense(truth).ravel()
         for block in blocks(n, M * N):
-            drawn = rng.standard_normal((block.stop - block.start, M * N))
-            drawn[:, 0] *= math.sqrt(spike)
-            matrices[block] = drawn
+            standard_normal = rng.standard_normal((block.stop - block.start, M * N))
+            standard_normal[:, 0] *= math.sqrt(spike)
+            matrices[block] = standard_normal
             targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
         targets += noise * rng.standard_normal(n)
         if sensing_variance > 0.0:
             for block in blocks(n, M * N):
-                drawn = rng.standard_normal((block.stop - block.start, M * N))
-                matrices[block] += math.sqrt(sensing_variance) * drawn
+                standard_normal = rng.standard_normal((block.stop - block.start, M * N))
+                matrices[block] += math.sqrt(sensing_variance) * standard_normal
         variances = (min(spike, 1.0), max(spike, 1.0)) if M * N > 1 else (spike, spike)
-        return Sensing((M, N), matrices, targets, truth, variances, float(sensing_variance))
+        return SensingData((M, N), matrices, targets, truth, variances, float(sensing_variance))
 
 
-def synthetic_sensing(**given: Any) -> Sensing:
+def synthetic_sensing(**overrides: Any) -> SensingData:
     """Draw `SyntheticSensing` with these parameters."""
-    return SyntheticSensing(**given).draw()
+    return SyntheticSensing(**overrides).draw()
 
 
 def blocks(n: int, p: int) -> Iterator[slice]:

@@ -5,8 +5,8 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.sample import Indices, counted
-from pfbench.kernels.tables import moved, tallied
+from pfbench.base.sample import Indices, count_indices
+from pfbench.kernels.table_kernels import move_to_slot, tally_draws
 from pfbench.problems.base import FiniteSum
 
 Drawn = tuple[Integers, Integers, int]
@@ -33,9 +33,9 @@ class SharedTerms:
         self._terms: Floats = term[None].copy()
 
     def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
-        """Return the mean of the arrays of these components; see `counted`."""
+        """Return the mean of the arrays of these components; see `count_indices`."""
         draws = np.zeros(self._users.size)
-        tallied(indices, counts, self._slots, draws)
+        tally_draws(indices, counts, self._slots, draws)
         return self._total(draws / size)
 
     def replace(self, indices: Integers, term: Floats) -> Floats:
@@ -46,7 +46,7 @@ class SharedTerms:
             self._users = np.concatenate([self._users, np.zeros_like(self._users)])
             self._terms = np.concatenate([self._terms, np.zeros_like(self._terms)])
         before = self._users.copy()
-        moved(indices, new, self._slots, self._users)
+        move_to_slot(indices, new, self._slots, self._users)
         gained, before[new] = int(self._users[new]), 0
         change = gained * term - self._total(before - np.where(before, self._users, 0))
         self._terms[new] = term
@@ -84,31 +84,31 @@ class SlopeTable(ABC):
         """Return the part of every component gradient at x that they share."""
 
     @abstractmethod
-    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
+    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         """Add the mean over a sample of what the numbers at x change in the gradients to g."""
 
     @abstractmethod
-    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         """As `_add_changes`, then store the numbers; add what changes in their mean to `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, of the shape of x."""
-        drawn = counted(sample)
-        g = self._change_of_terms(drawn, x)
-        self._add_changes(drawn, x, g)
+        indices = count_indices(sample)
+        g = self._change_of_terms(indices, x)
+        self._add_changes(indices, x, g)
         return g
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
-        drawn = counted(sample)
-        g, mean = self._change_of_terms(drawn, x), self.mean.copy()
-        self._replace(drawn, x, g, mean)
+        indices = count_indices(sample)
+        g, mean = self._change_of_terms(indices, x), self.mean.copy()
+        self._replace(indices, x, g, mean)
         if self._shared is not None:
-            mean += self._shared.replace(drawn[0], self._term(x)) / self._n
+            mean += self._shared.replace(indices[0], self._term(x)) / self._n
         self.mean = mean
         return g
 
-    def _change_of_terms(self, drawn: Drawn, x: Floats) -> Floats:
+    def _change_of_terms(self, weights: Drawn, x: Floats) -> Floats:
         if self._shared is None:
             return np.zeros(x.shape)
-        return np.asarray(self._term(x) - self._shared.mean(*drawn))
+        return np.asarray(self._term(x) - self._shared.mean(*weights))

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import ClassVar
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
-from pfbench.problems.base import digest_of
-from pfbench.problems.single import Operator, SingleComponent
-from pfbench.problems.sizes import check_length
+from pfbench.problems.base import content_digest
+from pfbench.problems.single_component import Operator, SingleComponent
+from pfbench.problems.size_limits import check_length
 from pfbench.sets.simplex import Simplex
 
 
@@ -40,7 +40,7 @@ class SimplexNorm(SingleComponent):
     columns: int
 
     def __post_init__(self) -> None:
-        check_length("a point", integer("columns", self.columns, least=2))
+        check_length("a point", check_integer("columns", self.columns, minimum=2))
 
     @cached_property
     def set(self) -> Simplex:
@@ -50,7 +50,7 @@ class SimplexNorm(SingleComponent):
     @property
     def digest(self) -> str:
         """A hash of N."""
-        return digest_of((self.name, self.columns))
+        return content_digest((self.name, self.columns))
 
     @property
     def best_known(self) -> tuple[float, str]:
@@ -71,7 +71,7 @@ class SimplexNorm(SingleComponent):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(1, "one component"),
             D=(self.set.diameter, "distance of two vertices, sqrt 2, exact"),
             L_f=(2.0, "the Hessian is twice the identity"),

@@ -19,12 +19,12 @@ from typing import ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, integer
+from pfbench.base.checks import check_finite_array, check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, digest_of, drawn
-from pfbench.sets.body import Body
+from pfbench.problems.base import FiniteSum, content_digest, index_weights
+from pfbench.sets.body import ConvexBody
 
 _CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
 """sup |tanh''|, at tanh^2 = 1/3."""
@@ -59,15 +59,15 @@ class TwoLayerNetwork(FiniteSum):
     features: Floats
     targets: Floats
     hidden: int
-    set: Body
+    set: ConvexBody
     begin: Floats
 
     def __post_init__(self) -> None:
-        n = len(finite_array("the features", self.features))
-        if finite_array("the targets", self.targets).shape[0] != n:
+        n = len(check_finite_array("the features", self.features))
+        if check_finite_array("the targets", self.targets).shape[0] != n:
             raise InputError(f"there are {n} rows of features: give as many targets.")
-        integer("hidden", self.hidden, least=1)
-        finite_array("the start", self.begin, shape=self.shape)
+        check_integer("hidden", self.hidden, minimum=1)
+        check_finite_array("the start", self.begin, shape=self.shape)
         if self.set.shape != self.shape:
             raise InputError(
                 f"the set is of points of shape {self.set.shape}, the problem's have shape "
@@ -93,7 +93,7 @@ class TwoLayerNetwork(FiniteSum):
     def digest(self) -> str:
         """A hash of all numbers."""
         numbers = self.name, self.hidden, self.set
-        return digest_of(numbers, self.features, self.targets, self.begin)
+        return content_digest(numbers, self.features, self.targets, self.begin)
 
     def start(self) -> Floats:
         """Return a fresh copy of the start point."""
@@ -116,7 +116,7 @@ class TwoLayerNetwork(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        return self._mean(*drawn(sample, self.n), x)
+        return self._mean(*index_weights(sample, self.n), x)
 
     def _mean(self, indices: np.ndarray, weights: Floats, x: Floats) -> Floats:
         first, second = self.split(x)
@@ -129,21 +129,21 @@ class TwoLayerNetwork(FiniteSum):
     def _sizes(self) -> tuple[Floats, Floats]:
         """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual on |x| <= R."""
         squares = (self.targets * self.targets).sum(axis=1)
-        residual = self.set.largest_norm * math.sqrt(self.hidden) + np.sqrt(squares)
+        residual = self.set.max_norm * math.sqrt(self.hidden) + np.sqrt(squares)
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
         """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
-        R, (a2, residual) = self.set.largest_norm, self._sizes()
+        R, (a2, residual) = self.set.max_norm, self._sizes()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
-        R, h = self.set.largest_norm, float(self.hidden)
-        where = f"on |x| <= {R:.6g}"
+        R, h = self.set.max_norm, float(self.hidden)
+        location = f"on |x| <= {R:.6g}"
         (a2, residual), each = self._sizes(), self.component_smoothness()
-        words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {where}"
-        return Constants.derived(
+        words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"
+        return Constants.from_derivations(
             n=(self.n, "number of rows"),
             D=(self.set.diameter, f"diameter of the set {self.set.name}"),
             L_f=(float(each.mean()), f"the mean {words}"),
@@ -152,9 +152,9 @@ class TwoLayerNetwork(FiniteSum):
             L_mean=(float(each.mean()), f"the mean {words}"),
             sigma2=(
                 float((residual**2 * (h + R * R * a2)).mean()),
-                f"the mean of (R sqrt h + |b|)^2 (h + R^2 |a|^2), {where}",
+                f"the mean of (R sqrt h + |b|)^2 (h + R^2 |a|^2), {location}",
             ),
             delta=(self.value(start), "f(start) - 0, since f >= 0"),
-            M=(self.set.largest_norm, f"largest norm in the set {self.set.name}"),
+            M=(self.set.max_norm, f"largest norm in the set {self.set.name}"),
             ell=(float(each.mean()), "L_f"),
         )

@@ -9,13 +9,13 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Measure
-from pfbench.problems.around import Around
-from pfbench.problems.base import FiniteSum, digest_of
-from pfbench.problems.normed import OF_NORMS, lacking_norms, of_norm
+from pfbench.problems.base import FiniteSum, content_digest
+from pfbench.problems.norm_constants import OF_NORMS, lacking_norms, norm_constants
+from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.norms import NormBall
 
 
-class Normed(Around):
+class NormedProblem(ProblemWrapper):
     """Another problem with a norm.
 
     Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
@@ -47,22 +47,22 @@ class Normed(Around):
                 f"the norm is of points of shape {norm.shape}, the problem's have shape "
                 f"{problem.shape}: make them equal."
             )
-        given: Any = {"name": problem.name, "inner": problem, "norm": norm}
+        value: Any = {"name": problem.name, "inner": problem, "norm": norm}
         for verb in ("batch", "difference", "component", "hessian", "table", "prox"):
-            given[verb] = getattr(problem, verb)
-        vars(self).update(given)
+            value[verb] = getattr(problem, verb)
+        vars(self).update(value)
 
     norm: NormBall
 
     @property
     def digest(self) -> str:
         """A hash of the problem's own, and of the norm."""
-        return digest_of((self.inner.digest, self.norm))
+        return content_digest((self.inner.digest, self.norm))
 
     @property
     def lacks(self) -> Mapping[str, str]:
         """See `FiniteSum.lacks`."""
-        gained = set() if self.bounded else {"lo"}
+        gained = set() if self.is_bounded else {"lo"}
         lacking = {
             verb: reason
             for verb, reason in self.inner.lacks.items()
@@ -72,7 +72,7 @@ class Normed(Around):
 
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers a run: beside a set, what the problem opens; else itself."""
-        return self.inner.open(rng) if self.bounded else self
+        return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:
         """Return the problem's own measures, and those of norms."""
@@ -80,8 +80,8 @@ class Normed(Around):
 
     def constants(self, start: Any) -> Constants:
         """Return the constants of the problem, and those of the norm."""
-        known: Constants = self.inner.constants(start)
-        added = of_norm(self.norm, known.L_f, self.inner.smoothness_in(self.norm))
-        words = {**known.derivations, **{name: says for name, (_, says) in added.items()}}
+        constants: Constants = self.inner.constants(start)
+        added = norm_constants(self.norm, constants.L_f, self.inner.smoothness_in_norm(self.norm))
+        words = {**constants.derivations, **{name: says for name, (_, says) in added.items()}}
         numbers: dict[str, Any] = {name: number for name, (number, _) in added.items()}
-        return replace(known, **numbers, derivations=words)
+        return replace(constants, **numbers, derivations=words)

@@ -14,14 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
-from pfbench.problems.base import digest_of, point_of
-from pfbench.problems.single import Operator, SingleComponent
-from pfbench.problems.sizes import check_length, rounded_down
-from pfbench.problems.smoothness import chain_bounds
+from pfbench.problems.base import check_point, content_digest
+from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.single_component import Operator, SingleComponent
+from pfbench.problems.size_limits import check_length, format_rounded_down
 from pfbench.sets.balls import L2Ball
 
 GAP = 0.04
@@ -36,7 +36,7 @@ def chain_smoothness() -> float:
     return math.nextafter(chain_bounds().smoothness + 0.2, math.inf)
 
 
-def scaled_chain(epsilon: float, L: float, delta: float) -> tuple[int, float]:
+def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
     """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is as hard as epsilon asks.
 
     fbar is L-smooth, fbar(0) - min fbar <= delta, and its Frank-Wolfe gap is at least epsilon times
@@ -49,14 +49,14 @@ def scaled_chain(epsilon: float, L: float, delta: float) -> tuple[int, float]:
         If a number is not positive, or epsilon leaves no chain, T < 1.
     """
     for name, number in (("epsilon", epsilon), ("smoothness", L), ("delta", delta)):
-        real(name, number, above=0.0)
+        check_real(name, number, above=0.0)
     scale = chain_smoothness()
-    whole = GAP * GAP / DEPTH * L * delta / scale
-    T = math.floor(whole / epsilon / epsilon)
+    total = GAP * GAP / DEPTH * L * delta / scale
+    T = math.floor(total / epsilon / epsilon)
     if T < 1:
         raise InputError(
             f"epsilon={epsilon:g} leaves no chain, as T = (0.0016/12) L delta/(l epsilon^2) is "
-            f"below 1: choose epsilon at most {rounded_down(math.sqrt(whole))}."
+            f"below 1: choose epsilon at most {format_rounded_down(math.sqrt(total))}."
         )
     return T, scale * epsilon / (GAP * L)
 
@@ -109,18 +109,18 @@ class ZeroChain(SingleComponent):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        T = integer("horizon", self.horizon, least=1)
-        if integer("columns", self.columns, least=1) < T:
+        T = check_integer("horizon", self.horizon, minimum=1)
+        if check_integer("columns", self.columns, minimum=1) < T:
             raise InputError(
                 f"columns={self.columns} is too small for {T} orthogonal directions: give at least "
                 "as many."
             )
         check_length("a point", self.columns)
-        real("mu", self.mu, above=0.0)
+        check_real("mu", self.mu, above=0.0)
         if self.smoothness is not None:
-            real("smoothness", self.smoothness, above=0.0)
+            check_real("smoothness", self.smoothness, above=0.0)
         if self.directions is not None:
-            V = finite_array("directions", self.directions, shape=(self.columns, T))
+            V = check_finite_array("directions", self.directions, shape=(self.columns, T))
             if np.abs(V.T @ V - np.eye(T)).max() > 1e-10:
                 raise InputError("directions must have orthonormal columns: take a QR factor.")
 
@@ -139,7 +139,7 @@ class ZeroChain(SingleComponent):
         """A hash of T, d, L, mu and V."""
         numbers = self.name, self.horizon, self.columns, self.L, self.mu
         directions = () if self.directions is None else (self.directions.astype(np.float64),)
-        return digest_of(numbers, *directions)
+        return content_digest(numbers, *directions)
 
     # --- oracles ------------------------------------------------------------------------------
 
@@ -150,10 +150,10 @@ class ZeroChain(SingleComponent):
 
     def coordinates(self, x: Floats) -> Floats:
         """Return V'x/mu, shape (T,): what the chain sees of a point."""
-        V, x = self.directions, point_of(x, self.shape)
+        V, x = self.directions, check_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
-    def _embedded(self, y: Floats) -> Floats:
+    def _embed(self, y: Floats) -> Floats:
         """Return V y, shape (d,)."""
         if self.directions is not None:
             return np.asarray(self.directions @ y)
@@ -170,18 +170,18 @@ class ZeroChain(SingleComponent):
         """Return the gradient at x, shape (d,)."""
         slopes = np.empty(self.horizon)
         chain.gradient(self.coordinates(x), slopes)
-        return (self._height / self.mu) * (0.2 / self.mu * x + self._embedded(slopes))
+        return (self._height / self.mu) * (0.2 / self.mu * x + self._embed(slopes))
 
     def curvature(self, s: Floats) -> Operator:
         """Return the Hessian at s: a fifth of the identity plus V tridiagonal V', scaled."""
-        diagonal, off = np.empty(self.horizon), np.empty(self.horizon - 1)
-        chain.hessian(self.coordinates(s), diagonal, off)
+        diagonal, deviation = np.empty(self.horizon), np.empty(self.horizon - 1)
+        chain.hessian(self.coordinates(s), diagonal, deviation)
         factor = self._height / self.mu**2
 
         def product(v: Floats) -> Floats:
             y = np.zeros(self.horizon)
-            chain.add_tridiagonal(diagonal, off, self.coordinates(v), self.mu, y)
-            return factor * (0.2 * v + self._embedded(y))
+            chain.add_tridiagonal(diagonal, deviation, self.coordinates(v), self.mu, y)
+            return factor * (0.2 * v + self._embed(y))
 
         return product
 
@@ -190,7 +190,7 @@ class ZeroChain(SingleComponent):
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._height, self.mu
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(1, "one component"),
             D=(
                 self.set.diameter,

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from pfbench.base.visible import visible
+from pfbench.base.escaping import escape_text
 
 _STYLE = """
 body { font: 13px/1.35 system-ui, sans-serif; max-width: 76rem; margin: 1rem auto; padding: 0 1rem }
@@ -14,9 +14,9 @@ p { margin: .3rem 0; overflow-wrap: anywhere } svg { max-width: 100% }
 """
 
 
-def safe(text: str) -> str:
+def escape_html(text: str) -> str:
     """Return anybody's text as HTML that shows it, and does nothing."""
-    return html.escape(visible(text))
+    return html.escape(escape_text(text))
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -24,7 +24,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     lines = [("th", head), *(("td", row) for row in rows)]
     cells = ("".join(f"<{kind}>{cell}</{kind}>" for cell in row) for kind, row in lines)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
-    above = f"<h2>{safe(title)}</h2>" if title else ""
+    above = f"<h2>{escape_html(title)}</h2>" if title else ""
     return f"{above}<div><table>{body}</table></div>" if rows else ""
 
 
@@ -36,8 +36,8 @@ def document(title: str, body: Sequence[str], style: str = "") -> str:
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'\">",
             '<meta name="viewport" content="width=device-width">',
-            f"<title>{safe(title)}</title><style>{_STYLE}{style}</style></head><body>",
-            f"<h1>{safe(title)}</h1>",
+            f"<title>{escape_html(title)}</title><style>{_STYLE}{style}</style></head><body>",
+            f"<h1>{escape_html(title)}</h1>",
             *filter(None, body),
             "</body></html>\n",
         ]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import storing, whole
+from pfbench.base.files import atomic_write, translate_os_errors
 
 MARK, FILE, CHECK = "record.json", "receipt.zip", "check.json"
 """The names in a record: what says that it is one; of each receipt, itself and its check."""
@@ -36,7 +36,7 @@ class Record:
         """
         if folder.exists() and any(folder.iterdir()):
             raise InputError(f"{folder} has something in it: name a new folder.")
-        with storing(str(folder)):
+        with translate_os_errors(str(folder)):
             folder.mkdir(parents=True, exist_ok=True)
             _write(folder / MARK, {"schema": 1, "receipts": "receipts/NAME-HASH/receipt.zip"})
         return cls(folder)
@@ -56,11 +56,11 @@ class Record:
             )
         return cls(folder)
 
-    def places(self) -> list[Path]:
+    def list_folders(self) -> list[Path]:
         """Return the folders of its receipts, in the order of their names."""
         return sorted(path.parent for path in self.folder.glob(f"receipts/*/{FILE}"))
 
-    def place(self, name: str, digest: str) -> Path:
+    def find_folder(self, name: str, digest: str) -> Path:
         """Return the folder of a receipt.
 
         Raises
@@ -68,20 +68,18 @@ class Record:
         InputError
             If it is there already.
         """
-        found = (
-            self.folder / "receipts" / f"{re.sub('[^a-z0-9]+', '-', name.lower())}-{digest[:12]}"
-        )
-        if found.exists():
-            raise InputError(f"{found} is there already: this receipt is in the record.")
-        return found
+        path = self.folder / "receipts" / f"{re.sub('[^a-z0-9]+', '-', name.lower())}-{digest[:12]}"
+        if path.exists():
+            raise InputError(f"{path} is there already: this receipt is in the record.")
+        return path
 
-    def add(self, path: Path, place: Path, checked: Mapping[str, Any], proof: str) -> None:
+    def add(self, path: Path, location: Path, checked: Mapping[str, Any], proof: str) -> None:
         """Take in a receipt that was checked; `proof` is where a formal proof stands, if any."""
-        with storing(str(place)):
-            place.mkdir(parents=True)
-            (place / FILE).write_bytes(path.read_bytes())
-            kept = {name: checked[name] for name in FIELDS}
-            _write(place / CHECK, {"schema": 1, **kept, "proof": proof})
+        with translate_os_errors(str(location)):
+            location.mkdir(parents=True)
+            (location / FILE).write_bytes(path.read_bytes())
+            retained = {name: checked[name] for name in FIELDS}
+            _write(location / CHECK, {"schema": 1, **retained, "proof": proof})
 
 
 def check_link(proof: str) -> str:
@@ -92,5 +90,5 @@ def check_link(proof: str) -> str:
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write((json.dumps(content, indent=1) + "\n").encode())

@@ -5,7 +5,7 @@ compute what is shown, `findings` says it, `tables` holds every table once for a
 `figures` draws, `documents` puts it together, and `writing` puts it on disk.
 """
 
-from pfbench.reporting.report import collect
-from pfbench.reporting.writing import prepare, write_report
+from pfbench.reporting.report import collect_report
+from pfbench.reporting.writer import prepare_folder, write_report
 
-__all__ = ["collect", "prepare", "write_report"]
+__all__ = ["collect_report", "prepare_folder", "write_report"]

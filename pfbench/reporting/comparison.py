@@ -10,43 +10,43 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics.bootstrap import Interval, ert_interval
-from pfbench.reporting.statistics.curves import Array, nothing_varies, numbers
-from pfbench.reporting.statistics.limits import Limits, common_limits, shortened
-from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ert_interval
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.equal_counts import Limits, common_limits, truncate_run
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.significance import Sample, leaders, middle
-from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
+from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, numbers
+from pfbench.reporting.statistics.significance import SeedSample, leaders, median
+from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedCalls:
     """The expected calls of an algorithm to a target.
 
     Attributes
     ----------
     value, interval
         Infinite where no run reached it; None with a single run, or no hit.
-    hits, planned
+    hits, planned_runs
         How many runs of how many reached it.
     """
 
     value: float
-    interval: Interval | None
+    interval: BootstrapInterval | None
     hits: int
-    planned: int
+    planned_runs: int
 
 
 @dataclass(frozen=True)
-class Within(Group):
+class GroupAtEqualCounts(RunGroup):
     """A group at equal counts, and what is computed of its runs once for all prices."""
 
-    def to(self, target: Stop) -> "Within":
+    def restrict_to_target(self, target: Stop) -> "GroupAtEqualCounts":
         """Return the runs in which it is judged at a target."""
-        found = super().to(target)
-        return found if isinstance(found, Within) else self
+        group = super().restrict_to_target(target)
+        return group if isinstance(group, GroupAtEqualCounts) else self
 
     @cached_property
     def traces(self) -> tuple[Array, ...]:
@@ -54,73 +54,75 @@ class Within(Group):
         return tuple(map(numbers, self.runs))
 
     @cached_property
-    def fixed(self) -> bool:
+    def is_deterministic(self) -> bool:
         """Whether nothing varies over the seeds."""
-        return nothing_varies(self.runs)
+        return is_deterministic(self.runs)
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredAlgorithm:
     """An algorithm in one panel, at equal counts.
 
     Attributes
     ----------
     group
         Its runs, none longer than the budget that all have.
-    to
+    by_target
         Its runs to each target: the same, but where a method was tuned to each.
     calls
         Its calls to each target.
-    expected
+    expected_calls
         What is expected of them; None where it reaches the target without such calls.
-    last
+    last_values
         The last value of each run, by measure; infinite for one that failed.
     """
 
-    group: Within
-    to: tuple[Within, ...]
+    group: GroupAtEqualCounts
+    by_target: tuple[GroupAtEqualCounts, ...]
     calls: tuple[Runtimes, ...]
-    expected: tuple[Expected | None, ...]
-    last: Mapping[str, tuple[float, ...]]
+    expected_calls: tuple[ExpectedCalls | None, ...]
+    last_values: Mapping[str, tuple[float, ...]]
 
     def needs(self, target: int) -> float:
         """Return the expected calls to a target, by its number; infinite where it needs none."""
-        expected = self.expected[target]
+        expected = self.expected_calls[target]
         return math.inf if expected is None else expected.value
 
-    def sample(self, target: int) -> Sample:
+    def sample(self, target: int) -> SeedSample:
         """Return the calls to a target over the seeds, for a test; none where it needs none."""
-        calls = np.empty(0) if self.expected[target] is None else self.calls[target].calls
-        return Sample(calls, self.to[target].fixed)
+        calls = np.empty(0) if self.expected_calls[target] is None else self.calls[target].calls
+        return SeedSample(calls, self.by_target[target].is_deterministic)
 
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
-        return middle(self.last[measure])
+        return median(self.last_values[measure])
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPanel:
     """One panel with what was computed of it.
 
     Attributes
     ----------
     panel, limits
         Algorithms on one problem at one setting, and the budget within which they are compared.
-    scored
+    algorithms
         By algorithm.
-    by_target, by_measure
+    leader_by_target, leader_by_measure
         The number of the algorithm that is told from every other in each column of the table.
     """
 
     panel: Panel
     limits: Limits
-    scored: tuple[Scored, ...]
-    by_target: tuple[int | None, ...]
-    by_measure: Mapping[str, int | None]
+    algorithms: tuple[ScoredAlgorithm, ...]
+    leader_by_target: tuple[int | None, ...]
+    leader_by_measure: Mapping[str, int | None]
 
-    def of(self, label: str) -> Scored | None:
+    def find(self, label: str) -> ScoredAlgorithm | None:
         """Return an algorithm by its label, None if it has no run here."""
-        return next((one for one in self.scored if one.group.label == label), None)
+        return next(
+            (algorithm for algorithm in self.algorithms if algorithm.group.label == label), None
+        )
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,9 @@ class Comparison:
         By problem and setting.
     """
 
-    results: Results
-    price: Price
-    panels: tuple[Compared, ...]
+    results: StudyResults
+    price: Cost
+    panels: tuple[ComparedPanel, ...]
 
     @property
     def targets(self) -> tuple[Stop, ...]:
@@ -156,7 +158,7 @@ Equal = Sequence[tuple[Limits, Panel]]
 """The panels of a study within the budgets that all of their runs have, and these."""
 
 
-def compare(results: Results, price: Price, equal: Equal | None = None) -> Comparison:
+def compare(results: StudyResults, price: Cost, equal: Equal | None = None) -> Comparison:
     """Return the comparison of a study, in a price of calls.
 
     Parameters
@@ -164,94 +166,113 @@ def compare(results: Results, price: Price, equal: Equal | None = None) -> Compa
     equal
         Its panels at equal counts, where they are known already.
     """
-    equal = equal or list(map(at_equal_counts, results.panels))
-    scored = [(limits, _scored(results, panel, price)) for limits, panel in equal]
+    equal = equal or list(map(truncate_to_equal_counts, results.panels))
+    scored = [(limits, _score_panel(results, panel, price)) for limits, panel in equal]
     columns: list[_Column] = []
-    for _, several in scored:
-        columns += [_to_target(several, k) for k in range(len(results.study.targets))]
-        columns += [_last(several, one, results.study.stop) for one in measures(results)]
-    samples, shown = zip(*columns, strict=True) if columns else ((), ())
-    found = iter(leaders(samples, shown))
+    for _, algorithms in scored:
+        columns += [_calls_column(algorithms, k) for k in range(len(results.study.targets))]
+        columns += [
+            _make_last_values_column(algorithms, measure, results.study.stop)
+            for measure in measures(results)
+        ]
+    samples, displayed = zip(*columns, strict=True) if columns else ((), ())
+    leader = iter(leaders(samples, displayed))
     return Comparison(
         results,
         price,
         tuple(
-            Compared(
+            ComparedPanel(
                 panel,
                 limits,
-                several,
-                tuple(next(found) for _ in results.study.targets),
-                {measure: next(found) for measure in measures(results)},
+                group,
+                tuple(next(leader) for _ in results.study.targets),
+                {measure: next(leader) for measure in measures(results)},
             )
-            for panel, (limits, several) in zip(results.panels, scored, strict=True)
+            for panel, (limits, group) in zip(results.panels, scored, strict=True)
         ),
     )
 
 
-def all_at_equal_counts(results: Results) -> Results:
+def all_at_equal_counts(results: StudyResults) -> StudyResults:
     """Return a study with the runs of each panel within the least budget of it."""
-    return replace(results, panels=tuple(at_equal_counts(panel)[1] for panel in results.panels))
+    return replace(
+        results, panels=tuple(truncate_to_equal_counts(panel)[1] for panel in results.panels)
+    )
 
 
 @lru_cache(maxsize=32)
-def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
+def truncate_to_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
     """Return the least budget that runs of a panel were planned with, and them within it.
 
-    Its groups are `Within`.
+    Its groups are `GroupAtEqualCounts`.
     """
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    return limits, replace(panel, groups=tuple(_within(one, limits) for one in panel.groups))
+    return limits, replace(
+        panel, groups=tuple(_truncate_group(group, limits) for group in panel.groups)
+    )
 
 
-def _within(group: Group, limits: Limits) -> Within:
-    parts = tuple((target, _within(part, limits)) for target, part in group.parts)
+def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
+    parts = tuple((target, _truncate_group(part, limits)) for target, part in group.parts)
     best = group.best_known or (None,) * len(group.runs)
-    runs = (shortened(run, limits) for run in map(with_suboptimality, group.runs, best))
-    given = {one.name: getattr(group, one.name) for one in fields(Group)}
-    return Within(**{**given, "runs": tuple(runs), "parts": parts})
+    runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
+    values = {field.name: getattr(group, field.name) for field in fields(RunGroup)}
+    return GroupAtEqualCounts(**{**values, "runs": tuple(runs), "parts": parts})
 
 
-def measures(results: Results) -> tuple[str, ...]:
+def measures(results: StudyResults) -> tuple[str, ...]:
     """Return the measures of a study, and the suboptimality if all runs have a best value."""
-    known = all(group.best_known and None not in group.best_known for group in results)
-    found = results.study.measures
-    return (*found, SUBOPTIMALITY) if known and OBJECTIVE in found else found
+    is_known = all(group.best_known and None not in group.best_known for group in results)
+    measures = results.study.measures
+    return (*measures, SUBOPTIMALITY) if is_known and OBJECTIVE in measures else measures
 
 
-def _scored(results: Results, equal: Panel, price: Price) -> tuple[Scored, ...]:
+def _score_panel(results: StudyResults, equal: Panel, price: Cost) -> tuple[ScoredAlgorithm, ...]:
     study = results.study
-    found = []
+    algorithms = []
     for group in equal.groups:
-        if not isinstance(group, Within):
+        if not isinstance(group, GroupAtEqualCounts):
             raise AssertionError("panels are compared at equal counts")
-        to = tuple(map(group.to, study.targets))
+        to = tuple(map(group.restrict_to_target, study.targets))
         calls = tuple(
-            runtimes(one.runs, target, price, one.traces)
-            for one, target in zip(to, study.targets, strict=True)
+            runtimes(counts.runs, target, price, counts.traces)
+            for counts, target in zip(to, study.targets, strict=True)
         )
         last = {
-            measure: tuple(run.last(measure) for run in group.runs) for measure in measures(results)
+            measure: tuple(run.final_value(measure) for run in group.runs)
+            for measure in measures(results)
         }
-        found.append(Scored(group, to, calls, tuple(map(_expected, calls)), last))
-    return tuple(found)
+        algorithms.append(
+            ScoredAlgorithm(group, to, calls, tuple(map(_compute_expected_calls, calls)), last)
+        )
+    return tuple(algorithms)
 
 
-def _expected(calls: Runtimes) -> Expected | None:
-    if calls.hits and not calls.charged.any():
+def _compute_expected_calls(calls: Runtimes) -> ExpectedCalls | None:
+    if calls.hits and not calls.calls_charged.any():
         return None
-    return Expected(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
+    return ExpectedCalls(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
 
 
-_Column = tuple[list[Sample], list[float]]
+_Column = tuple[list[SeedSample], list[float]]
 """By algorithm: the values over the seeds, and the number that is shown."""
 
 
-def _to_target(scored: Sequence[Scored], target: int) -> _Column:
-    return [one.sample(target) for one in scored], [one.needs(target) for one in scored]
+def _calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
+    return [algorithm.sample(target) for algorithm in algorithms], [
+        algorithm.needs(target) for algorithm in algorithms
+    ]
 
 
-def _last(scored: Sequence[Scored], measure: str, stop: Stop | None) -> _Column:
+def _make_last_values_column(
+    algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
+) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
-    least = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [Sample(np.maximum(one.last[measure], least), one.group.fixed) for one in scored]
-    return samples, [max(one.median(measure), least) for one in scored]
+    target = stop.target if stop and stop.measure == measure else -math.inf
+    samples = [
+        SeedSample(
+            np.maximum(algorithm.last_values[measure], target), algorithm.group.is_deterministic
+        )
+        for algorithm in algorithms
+    ]
+    return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -3,9 +3,9 @@
 import re
 import unicodedata
 
-from pfbench.base.visible import visible
+from pfbench.base.escaping import escape_text
 from pfbench.reporting.tables import Table, is_numeric
-from pfbench.reporting.words import SEPARATOR
+from pfbench.reporting.wording import SEPARATOR
 
 _NAMES = (
     "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega alpha beta gamma delta varepsilon zeta eta "
@@ -55,9 +55,9 @@ _LETTERS = frozenset("ßæøœłÆØŒŁ")
 def latex(table: Table) -> str:
     """Return a table as LaTeX, for the package booktabs."""
     numeric = [is_numeric(cell) for cell in table.rows[0].cells] if table.rows else []
-    columns = "".join("r" if one else "l" for one in numeric)
+    columns = "".join("r" if item else "l" for item in numeric)
     lines = [
-        f"% {visible(table.caption)}",  # a newline would end the comment
+        f"% {escape_text(table.caption)}",  # a newline would end the comment
         rf"\begin{{tabular}}{{ll{columns or 'r' * (len(table.head) - 2)}}}",
         r"\toprule",
         " & ".join(map(_head, table.head)) + r" \\",
@@ -66,9 +66,9 @@ def latex(table: Table) -> str:
         if number == 0:
             lines.append(r"\midrule")
         cells = list(map(latex_text, texts))
-        for at in row.best:
-            cells[2 + at] = rf"\textbf{{{cells[2 + at]}}}"
-        lines.append(" & ".join(shielded(cell) for cell in cells) + r" \\")
+        for index in row.best:
+            cells[2 + index] = rf"\textbf{{{cells[2 + index]}}}"
+        lines.append(" & ".join(shield_option(cell) for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -77,12 +77,14 @@ def latex_text(text: str) -> str:
 
     A character that not every engine has is written by its number.
     """
-    escaped = visible(text).translate(LATEX)
-    escaped = _POWER.sub(lambda at: rf"\textsuperscript{{{at[0].translate(_PLAIN)}}}", escaped)
-    return "".join(map(_known, unicodedata.normalize("NFC", escaped)))
+    escaped = escape_text(text).translate(LATEX)
+    escaped = _POWER.sub(
+        lambda match: rf"\textsuperscript{{{match[0].translate(_PLAIN)}}}", escaped
+    )
+    return "".join(map(_escape_character, unicodedata.normalize("NFC", escaped)))
 
 
-def _known(character: str) -> str:
+def _escape_character(character: str) -> str:
     """Return a character that every encoding of fonts has as it is, any other as its number."""
     parts = unicodedata.normalize("NFD", character)
     letter, marks = parts[0], parts[1:]
@@ -92,12 +94,12 @@ def _known(character: str) -> str:
 
 
 def _head(text: str) -> str:
-    first, *others = (latex_text(part) for part in text.split(": "))
-    if not others:
+    first, *rest = (latex_text(part) for part in text.split(": "))
+    if not rest:
         return first
-    return r"\shortstack[r]{" + r":\\ ".join([first, *others]) + "}"
+    return r"\shortstack[r]{" + r":\\ ".join([first, *rest]) + "}"
 
 
-def shielded(cell: str) -> str:
+def shield_option(cell: str) -> str:
     """Return a cell that the end of the line before cannot read as its option."""
     return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -13,14 +13,14 @@ from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Setting, Study
+from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 if TYPE_CHECKING:
-    from pfbench.runs.storage.content import Entry
+    from pfbench.runs.storage.serialization import StoredRun
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """The runs of one algorithm on one problem at one setting, by seed.
 
     Attributes
@@ -35,7 +35,7 @@ class Group:
         By what the store knows the runs.
     best_known
         The least known objective of each run's problem, None where none is stored.
-    promised
+    guarantees
         The measure that the theorem of each run's schedule bounds, and the bound; None where none
         is stored, and where the run did not come to the schedule's end.
     parts
@@ -51,18 +51,18 @@ class Group:
     runs: tuple[Run, ...]
     keys: tuple[str, ...] = ()
     best_known: tuple[float | None, ...] = ()
-    promised: tuple[tuple[str, float] | None, ...] = ()
-    parts: "tuple[tuple[Stop, Group], ...]" = ()
+    guarantees: tuple[tuple[str, float] | None, ...] = ()
+    parts: "tuple[tuple[Stop, RunGroup], ...]" = ()
 
-    def to(self, target: Stop) -> "Group":
+    def restrict_to_target(self, target: Stop) -> "RunGroup":
         """Return the runs in which it is judged at a target."""
         return next((part for stop, part in self.parts if stop == target), self)
 
     @property
-    def each(self) -> "list[Group]":
+    def with_parts(self) -> "list[RunGroup]":
         """These runs, and before them those of other parameters for easier targets."""
-        several = {part.plans: part for _, part in self.parts if part.plans != self.plans}
-        return [*several.values(), self]
+        groups = {part.plans: part for _, part in self.parts if part.plans != self.plans}
+        return [*groups.values(), self]
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
@@ -87,45 +87,45 @@ class Panel:
     problem: str
     setting: str
     title: str
-    groups: tuple[Group, ...]
+    groups: tuple[RunGroup, ...]
 
     @property
     def best_known(self) -> float | None:
         """The least known objective of the problem, None if none is stored for all its runs."""
-        found = {value for group in self.groups for value in group.best_known}
-        return found.pop() if len(found) == 1 else None
+        values = {value for group in self.groups for value in group.best_known}
+        return values.pop() if len(values) == 1 else None
 
-    def of(self, label: str) -> Group | None:
+    def find(self, label: str) -> RunGroup | None:
         """Return the runs of an algorithm, None if it has none here."""
         return next((group for group in self.groups if group.label == label), None)
 
 
 @dataclass(frozen=True)
-class Results:
+class StudyResults:
     """A study with its runs."""
 
     study: Study
     panels: tuple[Panel, ...]
     """By problem, then by setting."""
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[RunGroup]:
         return (group for panel in self.panels for group in panel.groups)
 
     @property
-    def runs(self) -> list[tuple[Group, Run]]:
+    def runs(self) -> list[tuple[RunGroup, Run]]:
         """All runs, each with its group."""
         return [(group, run) for group in self for run in group.runs]
 
-    def only(self, labels: Collection[str]) -> "Results":
+    def restrict_algorithms(self, labels: Collection[str]) -> "StudyResults":
         """Return the same of some algorithms."""
-        algorithms = tuple(one for one in self.study.algorithms if one.label in labels)
+        algorithms = tuple(entry for entry in self.study.algorithms if entry.label in labels)
         panels = tuple(
-            replace(panel, groups=tuple(one for one in panel.groups if one.label in labels))
+            replace(panel, groups=tuple(group for group in panel.groups if group.label in labels))
             for panel in self.panels
         )
-        return Results(replace(self.study, algorithms=algorithms), panels)
+        return StudyResults(replace(self.study, algorithms=algorithms), panels)
 
-    def rows(self) -> Iterator[tuple[Panel, Group]]:
+    def rows(self) -> Iterator[tuple[Panel, RunGroup]]:
         """Yield the groups, each with its panel."""
         return ((panel, group) for panel in self.panels for group in panel.groups)
 
@@ -133,25 +133,25 @@ class Results:
     def head(self) -> str:
         """What the titles of the panels are."""
         parts = {"problem": self.study.problems, "setting": self.study.settings}
-        several = [name for name, listed in parts.items() if len(listed) > 1]
-        return ", ".join(several) or ("setting" if self.panels[0].setting else "problem")
+        names = [name for name, listed in parts.items() if len(listed) > 1]
+        return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
-    def place(self) -> str:
+    def panel_position(self) -> str:
         """What one of the panels is, in a word."""
         return "panel" if "," in self.head else self.head
 
 
-def grouped(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
+def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -> StudyResults:
     """Return a study with its runs, each planned one of which has been found."""
-    return Results(
+    return StudyResults(
         study,
         tuple(
             Panel(
                 problem.label,
                 setting.title,
                 _title(study, problem, setting),
-                tuple(_groups(study, problem, setting, found)),
+                tuple(_groups(study, problem, setting, stored_runs)),
             )
             for problem, setting in product(study.problems, study.settings)
         ),
@@ -159,18 +159,21 @@ def grouped(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
 
 
 def _groups(
-    study: Study, problem: Named, setting: Setting, found: "Mapping[PlannedRun, Entry]"
-) -> Iterator[Group]:
+    study: Study,
+    problem: LabelledSelector,
+    setting: Setting,
+    stored_runs: "Mapping[PlannedRun, StoredRun]",
+) -> Iterator[RunGroup]:
     for algorithm in study.algorithms:
         labels = problem.label, setting.title, algorithm.label
         planned = study.plans_by_target(problem, algorithm, setting)
         last = list(planned.values())[-1]
         if not last:
             continue
-        group = _group(labels, last, found)
+        group = _group(labels, last, stored_runs)
         if len(set(planned.values())) > 1:
             parts = (
-                (target, _group(labels, plans, found))
+                (target, _group(labels, plans, stored_runs))
                 for target, plans in planned.items()
                 if target
             )
@@ -179,33 +182,35 @@ def _groups(
 
 
 def _group(
-    labels: tuple[str, str, str], plans: tuple[PlannedRun, ...], found: "Mapping[PlannedRun, Entry]"
-) -> Group:
-    entries = [found[plan] for plan in plans]
-    return Group(
+    labels: tuple[str, str, str],
+    plans: tuple[PlannedRun, ...],
+    stored_runs: "Mapping[PlannedRun, StoredRun]",
+) -> RunGroup:
+    entries = [stored_runs[plan] for plan in plans]
+    return RunGroup(
         *labels,
         Selector.parse(plans[0].algorithm).name,
         plans,
         tuple(entry.run for entry in entries),
         tuple(entry.key for entry in entries),
         tuple(map(_best_known, entries)),
-        tuple(map(_promised, entries)),
+        tuple(map(_guarantee, entries)),
     )
 
 
-def _best_known(entry: "Entry") -> float | None:
-    stated = entry.notes.get("best_known")
-    return float(stated["value"]) if stated else None
+def _best_known(entry: "StoredRun") -> float | None:
+    best_known = entry.notes.get("best_known")
+    return float(best_known["value"]) if best_known else None
 
 
-def _promised(entry: "Entry") -> tuple[str, float] | None:
-    stated = entry.notes.get("promised")
-    if not stated or entry.run.status != "finished" or not math.isfinite(stated["value"]):
+def _guarantee(entry: "StoredRun") -> tuple[str, float] | None:
+    promised = entry.notes.get("promised")
+    if not promised or entry.run.status != "finished" or not math.isfinite(promised["value"]):
         return None
-    return str(stated["measure"]), float(stated["value"])
+    return str(promised["measure"]), float(promised["value"])
 
 
-def _title(study: Study, problem: Named, setting: Setting) -> str:
-    several = [problem.label] if len(study.problems) > 1 else []
-    several += [setting.title] if len(study.settings) > 1 else []
-    return ", ".join(several) or setting.title or problem.label
+def _title(study: Study, problem: LabelledSelector, setting: Setting) -> str:
+    group = [problem.label] if len(study.problems) > 1 else []
+    group += [setting.title] if len(study.settings) > 1 else []
+    return ", ".join(group) or setting.title or problem.label

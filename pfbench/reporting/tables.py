@@ -12,24 +12,30 @@ from itertools import groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
+from pfbench.base.escaping import escape_spreadsheet, escape_text
 from pfbench.base.notebook import html_table
-from pfbench.base.visible import spreadsheet_text, visible
-from pfbench.reporting.comparison import Expected
-from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics.bootstrap import Interval, even
-from pfbench.reporting.statistics.curves import Final
-from pfbench.reporting.words import ABSENT, WORDS, as_printed, significant, whole
-from pfbench.runs.loop.run import HOLDS, Run
-from pfbench.runs.loop.stop import in_trace
+from pfbench.reporting.comparison import ExpectedCalls
+from pfbench.reporting.results import RunGroup, StudyResults
+from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_even
+from pfbench.reporting.statistics.seed_curves import FinalSummary
+from pfbench.reporting.wording import (
+    MISSING_MARK,
+    WORDS,
+    as_printed,
+    format_integer,
+    format_significant,
+)
+from pfbench.runs.loop.run import COMPLETED, Run
+from pfbench.runs.loop.stop import trace_name
 from pfbench.runs.planning.plan import PlannedRun
 
-NEVER = "∞"
-SAME = "≈"
+NEVER_REACHED = "∞"
+EQUAL_MARK = "≈"
 """The mark of a ratio whose interval is so narrow about 1 that two methods are equal."""
 
 
 @dataclass(frozen=True)
-class Span:
+class CountRange:
     """Exact integers that differ between runs: the least and the greatest."""
 
     low: int
@@ -44,25 +50,36 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Share:
+class Proportion:
     """A part of a whole, between 0 and 1."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Ratio:
+class CallRatio:
     """A ratio of expected calls, and its 95 % interval; None where there is none."""
 
     value: float
-    interval: Interval | None
+    interval: BootstrapInterval | None
 
 
-Cell = int | float | str | Span | Final | Expected | Command | Share | Ratio | None
+Cell = (
+    int
+    | float
+    | str
+    | CountRange
+    | FinalSummary
+    | ExpectedCalls
+    | Command
+    | Proportion
+    | CallRatio
+    | None
+)
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One line of a table.
 
     Attributes
@@ -96,9 +113,9 @@ class Table:
     caption: str
     note: str
     head: tuple[str, ...]
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
 
-    def groups(self) -> list[tuple[str, list[Row]]]:
+    def groups(self) -> list[tuple[str, list[TableRow]]]:
         """Return the rows by group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
 
@@ -106,11 +123,11 @@ class Table:
         """Return the table as Jupyter shows it."""
         return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
-    def lines(self) -> Iterator[tuple[int, Row, list[str]]]:
+    def lines(self) -> Iterator[tuple[int, TableRow, list[str]]]:
         """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
-                cells = map(plain, row.cells)
+                cells = map(format_cell, row.cells)
                 yield number, row, [group if number == 0 else "", row.name, *cells]
 
 
@@ -126,7 +143,7 @@ _PAPERS_NOTE = (
 )
 
 
-def papers_sfo(group: Group, run: Run) -> int | None:
+def papers_sfo(group: RunGroup, run: Run) -> int | None:
     """Return the SFO of a run as its paper counts them, or None where that does not differ.
 
     shen2019 charges |S| + n/p for each iteration of the estimators with epochs. The number of
@@ -134,8 +151,8 @@ def papers_sfo(group: Group, run: Run) -> int | None:
     n E + 2 |S| (T - E).
     """
     batch, period = run.parameters.get("batch"), run.parameters.get("period")
-    several = run.parameters.get("restarts") or run.parameters.get("probability")
-    if group.algorithm not in _SHEN2019 or run.status != "finished" or several:
+    restarts = run.parameters.get("restarts") or run.parameters.get("probability")
+    if group.algorithm not in _SHEN2019 or run.status != "finished" or restarts:
         return None
     if not isinstance(batch, int) or not isinstance(period, int) or not run.counts.fo:
         return None
@@ -146,42 +163,42 @@ def papers_sfo(group: Group, run: Run) -> int | None:
     return round(iterations * (batch + n / period))
 
 
-def counts(results: Results) -> Table:
+def counts(results: StudyResults) -> Table:
     """Return the exact counts of every algorithm at every setting."""
-    several = [{papers_sfo(group, run) for run in group.runs} - {None} for group in results]
-    papers = [found.pop() if len(found) == 1 else None for found in several]
-    shown = any(value is not None for value in papers)
+    differences = [{papers_sfo(group, run) for run in group.runs} - {None} for group in results]
+    papers = [difference.pop() if len(difference) == 1 else None for difference in differences]
+    is_shown = any(value is not None for value in papers)
     rows = []
     for (panel, group), paper in zip(results.rows(), papers, strict=True):
         cells = [_span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED]
-        if shown:
+        if is_shown:
             cells.insert(COUNTED.index("sfo") + 1, paper)
-        rows.append(Row(panel.title, group.label, cells))
+        rows.append(TableRow(panel.title, group.label, cells))
     names = [kind.upper() for kind in COUNTED]
-    if shown:
+    if is_shown:
         names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
-    varies = any(isinstance(cell, Span) for row in rows for cell in row.cells)
+    varies = any(isinstance(cell, CountRange) for row in rows for cell in row.cells)
     note = "Oracle calls of one whole run"
     note += ", least to greatest over the seeds." if varies else ", the same for every seed."
     return Table(
         f"{results.study.title}: exact counts",
-        f"{note} {_PAPERS_NOTE}" if shown else note,
+        f"{note} {_PAPERS_NOTE}" if is_shown else note,
         (results.head, "algorithm", *names),
         rows,
     )
 
 
-def counts_csv(results: Results) -> str:
+def counts_csv(results: StudyResults) -> str:
     """Return the exact counts of every run, one line for each, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     named = "problem", "setting", "algorithm"
     writer.writerow([*named, "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"])
     for group, run in results.runs:
-        names = map(spreadsheet_text, (group.problem, group.setting, group.label))
-        known = *names, run.seed, run.status, run.iterations
+        names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
+        existing = *names, run.seed, run.status, run.iterations
         # None is written as an empty field.
-        writer.writerow([*known, *run.counts.as_dict().values(), papers_sfo(group, run)])
+        writer.writerow([*existing, *run.counts.as_dict().values(), papers_sfo(group, run)])
     return file.getvalue()
 
 
@@ -192,7 +209,7 @@ def meaning(head: str) -> str:
 
 def _span(values: Sequence[int]) -> Cell:
     low, high = min(values), max(values)
-    return low if low == high else Span(low, high)
+    return low if low == high else CountRange(low, high)
 
 
 # --- runs -----------------------------------------------------------------------------------------
@@ -200,22 +217,22 @@ def _span(values: Sequence[int]) -> Cell:
 
 def command(plan: PlannedRun) -> str:
     """Return the command that makes a run again."""
-    problem, algorithm = (_quoted(text) for text in (plan.problem, plan.algorithm))
+    problem, algorithm = (_quote_csv(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
     if plan.budget is not None:
         limits = plan.budget.limits.items()
-        words = (f"{kind}={int(most) if most == int(most) else most}" for kind, most in limits)
+        words = (f"{kind}={int(upper) if upper == int(upper) else upper}" for kind, upper in limits)
         parts.append(f"--budget {','.join(words)}")
     if plan.stop is not None:
-        own = (name for name in plan.measures if in_trace(name) == plan.stop.measure)
+        own = (name for name in plan.measures if trace_name(name) == plan.stop.measure)
         target = f"{next(own, plan.stop.measure)}={plan.stop.target!r}"
-        parts.append(f"--stop {_quoted(target)} --every {plan.every}")
+        parts.append(f"--stop {_quote_csv(target)} --every {plan.every}")
     if plan.time_limit is not None:
         parts.append(f"--time-limit {plan.time_limit!r}")
     return " ".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quote_csv(text: str) -> str:
     escaped = text.translate({ord(special): f"\\{special}" for special in '\\"$`'})
     return f'"{escaped}"'
 
@@ -224,57 +241,63 @@ MANY = 1000
 """Of more runs the command of each first seed is shown: those of the others differ in the seed."""
 
 
-def runs(results: Results) -> Table:
+def runs(results: StudyResults) -> Table:
     """Return every run with its status, its time and the command behind it."""
     note = (
         "Seconds are those of the method, without measures and compilation; then the share of them "
         "that was spent inside oracles."
     )
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     many = len(results.runs) > MANY
     for panel, group in results.rows():
-        each = (pair for one in group.each for pair in zip(one.plans, one.runs, strict=True))
-        for place, (plan, run) in enumerate(each):
-            share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
-            named = not many or place % len(group.runs) == 0
-            again = Command(command(plan)) if named else f"the same, seed {run.seed}"
-            known = run.seed, run.status, run.iterations, run.seconds, share, again
-            rows.append(Row(panel.title, group.label, known))
+        each = (
+            pair for group in group.with_parts for pair in zip(group.plans, group.runs, strict=True)
+        )
+        for index, (plan, run) in enumerate(each):
+            share = Proportion(run.oracle_seconds / run.seconds) if run.seconds else None
+            named = not many or index % len(group.runs) == 0
+            recomputed = Command(command(plan)) if named else f"the same, seed {run.seed}"
+            existing = run.seed, run.status, run.iterations, run.seconds, share, recomputed
+            rows.append(TableRow(panel.title, group.label, existing))
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
     return Table(
         f"{results.study.title}: every run",
-        " ".join([note, *not_met(results)]),
+        " ".join([note, *unmet_sentences(results)]),
         (results.head, "algorithm", *head),
         rows,
     )
 
 
-def not_met(results: Results) -> list[str]:
+def unmet_sentences(results: StudyResults) -> list[str]:
     """Return a sentence for each algorithm whose theory assumes what is not known to hold."""
-    found = {group.label: run.unmet for group, run in results.runs if run.unmet}
+    unmet_assumptions = {
+        group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions
+    }
     return [
         f"The theory of {label} assumes {', '.join(unmet)}, which is not known of the problem."
-        for label, unmet in found.items()
+        for label, unmet in unmet_assumptions.items()
     ]
 
 
-def ended_as_planned(plan: PlannedRun, run: Run) -> bool:
+def is_as_planned(plan: PlannedRun, run: Run) -> bool:
     """Return whether a run ended with its schedule, at its target, or with its own budget."""
     return run.status in {"finished", "target"} or (
         run.status == "budget" and plan.budget is not None
     )
 
 
-def ended_early(results: Results) -> Table | None:
+def early_endings_table(results: StudyResults) -> Table | None:
     """Return the runs that did not end as planned, or None if all did."""
     rows = []
     for panel, group in results.rows():
         for plan, run in zip(group.plans, group.runs, strict=True):
-            if ended_as_planned(plan, run):
+            if is_as_planned(plan, run):
                 continue
-            then = "keeps its last value" if run.status in HOLDS else "has no value from there on"
-            known = run.seed, run.status, run.stop_reason, run.iterations, then
-            rows.append(Row(panel.title, group.label, known))
+            then = (
+                "keeps its last value" if run.status in COMPLETED else "has no value from there on"
+            )
+            existing = run.seed, run.status, run.stop_reason, run.iterations, then
+            rows.append(TableRow(panel.title, group.label, existing))
     if not rows:
         return None
     return Table(
@@ -288,24 +311,26 @@ def ended_early(results: Results) -> Table | None:
 # --- formats --------------------------------------------------------------------------------------
 
 
-def plain(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Return a cell as text."""
     match cell:
         case None:
-            return ABSENT
+            return MISSING_MARK
         case int():
-            return whole(cell)
+            return format_integer(cell)
         case float():
-            return significant(cell)
-        case Span():
-            return f"{whole(cell.low)}–{whole(cell.high)}"
-        case Share():
+            return format_significant(cell)
+        case CountRange():
+            return f"{format_integer(cell.low)}–{format_integer(cell.high)}"
+        case Proportion():
             return f"{100 * cell.value:.0f} %"
-        case Expected():
-            return expected(cell)
-        case Final():
-            return " ".join(part for part in (middle(cell), extent(cell), survivors(cell)) if part)
-        case Ratio():
+        case ExpectedCalls():
+            return format_expected(cell)
+        case FinalSummary():
+            return " ".join(
+                part for part in (middle(cell), format_extent(cell), format_survivors(cell)) if part
+            )
+        case CallRatio():
             return ratio(cell)
         case Command():
             return cell.text
@@ -313,45 +338,47 @@ def plain(cell: Cell) -> str:
             return cell
 
 
-def expected(cell: Expected) -> str:
+def format_expected(cell: ExpectedCalls) -> str:
     """Return expected calls, their interval, and how many runs reached the target."""
     interval = ""
     if cell.interval is not None and cell.interval.low < cell.interval.high:
         interval = f" ({' to '.join(map(calls, cell.interval))})"
-    return f"{calls(cell.value)}{interval} {cell.hits}/{cell.planned}"
+    return f"{calls(cell.value)}{interval} {cell.hits}/{cell.planned_runs}"
 
 
-def ratio(cell: Ratio) -> str:
+def ratio(cell: CallRatio) -> str:
     """Return a ratio with its interval, and the mark where that says that two are equal."""
     if cell.interval is None:
-        return significant(cell.value)
-    low, high = (NEVER if math.isinf(end) else significant(end) for end in cell.interval)
-    return f"{significant(cell.value)} ({low} to {high}){f' {SAME}' if even(cell.interval) else ''}"
+        return format_significant(cell.value)
+    low, high = (
+        NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval
+    )
+    return f"{format_significant(cell.value)} ({low} to {high}){f' {EQUAL_MARK}' if is_even(cell.interval) else ''}"  # noqa: E501
 
 
 def calls(number: float) -> str:
     """Return a number of calls, of a mean too: every digit before the point, three if not whole."""
     if math.isinf(number):
-        return NEVER
+        return NEVER_REACHED
     printed = as_printed(number)
-    return whole(int(printed)) if printed.is_integer() else significant(number)
+    return format_integer(int(printed)) if printed.is_integer() else format_significant(number)
 
 
-def middle(cell: Final) -> str:
+def middle(cell: FinalSummary) -> str:
     """Return the median of what runs end with."""
-    return significant(cell.median) if math.isfinite(cell.median) else ABSENT
+    return format_significant(cell.median) if math.isfinite(cell.median) else MISSING_MARK
 
 
-def extent(cell: Final) -> str:
+def format_extent(cell: FinalSummary) -> str:
     """Return the least and the greatest of what runs end with, if there are several."""
     if cell.runs < 2:
         return ""
-    return f"({significant(cell.low)} to {significant(cell.high)})"
+    return f"({format_significant(cell.low)} to {format_significant(cell.high)})"
 
 
-def survivors(cell: Final) -> str:
+def format_survivors(cell: FinalSummary) -> str:
     """Return how many runs have an end, if not all."""
-    return "" if cell.runs == cell.planned else f"[{cell.runs} of {cell.planned} runs]"
+    return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
 
 
 def is_numeric(cell: Cell) -> bool:
@@ -365,14 +392,14 @@ def markdown(table: Table) -> str:
     first = table.rows[0].cells if table.rows else ()
     numeric = [False, False, *map(is_numeric, first)]
     lines = [
-        _pipes(map(markdown_text, table.head[unnamed:])),
-        _pipes("--:" if one else "---" for one in numeric[unnamed:]),
+        _escape_pipes(map(markdown_text, table.head[unnamed:])),
+        _escape_pipes("--:" if item else "---" for item in numeric[unnamed:]),
     ]
     for _, row, cells in table.lines():
         texts = [markdown_text(text) for text in cells]
-        for at in row.best:
-            texts[2 + at] = f"**{texts[2 + at]}**"
-        lines.append(_pipes(texts[unnamed:]))
+        for index in row.best:
+            texts[2 + index] = f"**{texts[2 + index]}**"
+        lines.append(_escape_pipes(texts[unnamed:]))
     return "\n".join(lines)
 
 
@@ -382,13 +409,13 @@ def section(table: Table) -> str:
     return "\n\n".join([*parts, markdown_text(table.note)] if table.note else parts)
 
 
-def _pipes(cells: Iterable[str]) -> str:
+def _escape_pipes(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
 def markdown_text(text: str) -> str:
     """Return text for Markdown, where nothing of it is markup."""
-    return visible(text, "\n").translate(_MARKDOWN)
+    return escape_text(text, "\n").translate(_MARKDOWN)
 
 
 _MARKDOWN = str.maketrans(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Rate:
+class RateLine:
     """A rate as a straight line of a figure: a measure falls like C calls^-power.
 
     Attributes
@@ -32,7 +32,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedClaim:
     """A claim about a method.
 
     Attributes
@@ -52,8 +52,8 @@ class Stated:
 
 
 @dataclass(frozen=True)
-class Theory:
+class MethodTheory:
     """What is known of the methods of a report."""
 
-    rates: tuple[Rate, ...] = ()
-    claims: tuple[Stated, ...] = ()
+    rates: tuple[RateLine, ...] = ()
+    claims: tuple[StatedClaim, ...] = ()

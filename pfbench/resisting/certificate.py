@@ -18,12 +18,16 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import DataError
-from pfbench.base.files import storing, whole
-from pfbench.problems.smoothness import PAPER_SMOOTHNESS
+from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.resisting import replay
-from pfbench.resisting.contestants import Contestant, admit, again
-from pfbench.resisting.oracle import ResistingOracle, converse, frame
+from pfbench.resisting.contestants import Contestant, check_contestant, rebuild_algorithm
+from pfbench.resisting.resisting_oracle import (
+    ResistingOracle,
+    orthonormal_frame,
+    run_against_oracle,
+)
 from pfbench.resisting.transcript import Transcript, file_digest
 from pfbench.runs.loop.streams import stream
 
@@ -93,30 +97,31 @@ class Certificate:
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as ``pfbench adversary --json`` prints it (schema 1)."""
-        found = {"schema": SCHEMA, **asdict(self), "counts": self.counts.as_dict()}
+        json = {"schema": SCHEMA, **asdict(self), "counts": self.counts.as_dict()}
         errors = self.answer_max_relative_error, self.query_max_relative_error
-        found["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
-        found["claimed_gap_over_diameter"] = GAP
-        found["diameter"] = 460.0 * math.sqrt(self.horizon)
-        found["findings"] = list(self.findings)
-        return found
+        json["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
+        json["claimed_gap_over_diameter"] = GAP
+        json["diameter"] = 460.0 * math.sqrt(self.horizon)
+        json["findings"] = list(self.findings)
+        return json
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
         """Return the certificate that `as_json` wrote."""
-        given = {name: row[name] for name in NEEDED}
+        arguments = {name: row[name] for name in NEEDED}
         counts, findings = Counts(**row["counts"]), tuple(row["findings"])
         return cls(
-            **given | {"counts": counts, "findings": findings, "fixed_seed": row.get("fixed_seed")}
+            **arguments
+            | {"counts": counts, "findings": findings, "fixed_seed": row.get("fixed_seed")}
         )
 
 
-NEEDED = frozenset(one.name for one in fields(Certificate)) - {"fixed_seed"}
+NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
 """What a row or file of a certificate must have."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AdversaryOutcome:
     """A certificate with what it rests on.
 
     Attributes
@@ -131,10 +136,12 @@ class Outcome:
 
     certificate: Certificate
     transcript: Transcript
-    answers: replay.Answers
+    answers: replay.AnswerCheck
 
 
-def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0) -> Outcome:
+def certify(
+    contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0
+) -> AdversaryOutcome:
     """Set the resisting oracle on an algorithm, and examine what it did.
 
     Parameters
@@ -155,19 +162,19 @@ def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int =
     Refused
         If the algorithm uses up the dimension.
     """
-    problem = frame(T, d)
+    problem = orthonormal_frame(T, d)
     # The same oracle twice; only the algorithm's own random numbers differ.
     first, second = (
         ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
     )
     algorithm = contestant.algorithm
-    ledger = converse(algorithm, first, stream(seed, "algorithm"))
-    converse(algorithm, second, stream(seed + 1, "algorithm"))
+    ledger = run_against_oracle(algorithm, first, stream(seed, "algorithm"))
+    run_against_oracle(algorithm, second, stream(seed + 1, "algorithm"))
     fixed, transcript = first.finish()
     assert transcript is not None
     findings = []
     if first.counts() != ledger:
-        findings.append(_past_the_ledger(first.counts(), ledger))
+        findings.append(_describe_uncounted(first.counts(), ledger))
     if first.digest() != second.digest():
         findings.append(
             "it is not deterministic: a second run with another random stream differs in its bits."
@@ -175,10 +182,10 @@ def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int =
     return examine(contestant, fixed, transcript, ledger, seed, findings)
 
 
-def _past_the_ledger(asked: Counts, ledger: Counts) -> str:
+def _describe_uncounted(measured: Counts, ledger: Counts) -> str:
     differing = ", ".join(
         f"{count} {name} instead of {ledger.as_dict()[name]}"
-        for name, count in asked.as_dict().items()
+        for name, count in measured.as_dict().items()
         if count != ledger.as_dict()[name]
     )
     return f"it asks past the ledger: the oracle answered {differing}."
@@ -191,19 +198,19 @@ def examine(
     ledger: Counts,
     seed: int,
     findings: list[str],
-) -> Outcome:
+) -> AdversaryOutcome:
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
     skew = replay.orthonormality(transcript.directions)
     refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
-    leaves = "" if queries.departed else _leaves(queries)
+    leaves = "" if queries.departure else _leaves(queries)
     counted = "gradient" if leaves else "lo"
-    least = answers.minimum(T, counted) / D
-    if least < GAP:
+    lower = answers.minimum(T, counted) / D
+    if lower < GAP:
         calls = {"lo": "LO calls", "gradient": "gradient queries"}[counted]
-        refusals.append(f"its gap falls to {least:.3g} D, below {GAP} D, before {T} {calls}.")
+        refusals.append(f"its gap falls to {lower:.3g} D, below {GAP} D, before {T} {calls}.")
     certificate = Certificate(
         algorithm=contestant.selector,
         horizon=T,
@@ -218,36 +225,36 @@ def examine(
         answer_max_relative_error=answers.error,
         query_max_relative_error=queries.error if math.isfinite(queries.error) else None,
         span_max_relative_distance=queries.distance,
-        min_gap_over_diameter=least,
+        min_gap_over_diameter=lower,
         calls_to_target=answers.calls(GAP * D, counted),
         certified=not refusals,
         certified_for=None if refusals else counted,
         findings=(*refusals, *([leaves] if leaves else [])),
         fixed_seed=contestant.fixed_seed,
     )
-    return Outcome(certificate, transcript, answers)
+    return AdversaryOutcome(certificate, transcript, answers)
 
 
-def _refusals(answers: replay.Answers, queries: replay.Recorded, skew: float) -> list[str]:
-    found = []
+def _refusals(answers: replay.AnswerCheck, queries: replay.ReplayBackend, skew: float) -> list[str]:
+    refusals = []
     if not skew <= ORTHONORMAL:
-        found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
+        refusals.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
     if not answers.error <= replay.TOLERANCE:
-        found.append(
+        refusals.append(
             f"check (i) fails: the fixed function differs from a recorded answer by "
             f"{answers.error:.2g}."
         )
-    if queries.departed:
-        found.append(
+    if queries.departure:
+        refusals.append(
             "check (ii) fails: fed the recorded answers alone, it does not ask the recorded "
-            f"queries ({queries.departed}), as if it knew what the oracle hides."
+            f"queries ({queries.departure}), as if it knew what the oracle hides."
         )
     elif queries.ledger is not None and queries.counts() != queries.ledger:
-        found.append(_past_the_ledger(queries.counts(), queries.ledger))
-    return found
+        refusals.append(_describe_uncounted(queries.counts(), queries.ledger))
+    return refusals
 
 
-def _leaves(queries: replay.Recorded) -> str:
+def _leaves(queries: replay.ReplayBackend) -> str:
     if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
     elif not queries.distance <= replay.TOLERANCE:
@@ -268,7 +275,7 @@ def transcript_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.transcript.npz")
 
 
-def write_certificate(outcome: Outcome, path: Path) -> None:
+def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
     """Write the transcript, then the certificate that names its hash.
 
     Raises
@@ -276,13 +283,13 @@ def write_certificate(outcome: Outcome, path: Path) -> None:
     StorageError
         If a file cannot be written.
     """
-    beside = transcript_path(path)
-    digest = outcome.transcript.write(beside)
+    neighbour = transcript_path(path)
+    digest = outcome.transcript.write(neighbour)
     content = outcome.certificate.as_json()
-    content["transcript"] = {"file": beside.name, "sha256": digest}
+    content["transcript"] = {"file": neighbour.name, "sha256": digest}
     content["digest"] = _digest(content)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-    with storing(f"the certificate {path}"), whole(path) as file:
+    with translate_os_errors(f"the certificate {path}"), atomic_write(path) as file:
         file.write(f"{text}\n".encode())
 
 
@@ -293,7 +300,9 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check_certificate(path: Path, *, told: Callable[[str], object] | None = None) -> Outcome:
+def check_certificate(
+    path: Path, *, notify: Callable[[str], object] | None = None
+) -> AdversaryOutcome:
     """Check a certificate from its two files alone.
 
     The algorithm is made anew from its selector; orthonormality of V, both checks and all gaps are
@@ -303,7 +312,7 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
     ----------
     path
         The certificate; its transcript lies beside it.
-    told
+    notify
         Is told the algorithm's selector before it is made: that may import somebody's module.
 
     Returns
@@ -318,57 +327,57 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
     InputError, Refused
         If the algorithm cannot be made, or may not stand.
     """
-    stored = _read(path)
-    beside = path.with_name(stored["transcript"]["file"])
-    if file_digest(beside) != stored["transcript"]["sha256"]:
+    stored = _read_certificate(path)
+    neighbour = path.with_name(stored["transcript"]["file"])
+    if file_digest(neighbour) != stored["transcript"]["sha256"]:
         raise DataError(
-            f"{beside} is not the transcript that {path.name} was made from: it was edited or "
+            f"{neighbour} is not the transcript that {path.name} was made from: it was edited or "
             "replaced."
         )
-    transcript = Transcript.read(beside)
+    transcript = Transcript.load(neighbour)
     if transcript.directions.shape != (stored["horizon"], stored["dimension"]):
-        raise DataError(f"{beside} is about another horizon or dimension than {path.name}.")
-    if told is not None:
-        told(stored["algorithm"])
+        raise DataError(f"{neighbour} is about another horizon or dimension than {path.name}.")
+    if notify is not None:
+        notify(stored["algorithm"])
     selector, fixed_seed = stored["algorithm"], stored.get("fixed_seed")
-    algorithm = again(selector, fixed_seed)
-    admit(algorithm)
+    algorithm = rebuild_algorithm(selector, fixed_seed)
+    check_contestant(algorithm)
     standing = Contestant(algorithm, selector, selector, fixed_seed)
     if not replay.orthonormality(transcript.directions) <= ORTHONORMAL:
-        raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
+        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: make it anew.")
     problem = replace(
-        frame(stored["horizon"], stored["dimension"]),
+        orthonormal_frame(stored["horizon"], stored["dimension"]),
         directions=np.ascontiguousarray(transcript.directions).T,
     )
     ledger = Counts(**stored["counts"])
-    found = examine(standing, problem, transcript, ledger, stored["seed"], [])
-    findings = [*stored["findings"], *found.certificate.findings]
-    differing = _differing(found.certificate, stored) if stored["certified"] else ""
+    outcome = examine(standing, problem, transcript, ledger, stored["seed"], [])
+    findings = [*stored["findings"], *outcome.certificate.findings]
+    differing = _differing(outcome.certificate, stored) if stored["certified"] else ""
     if differing:
         findings.append(f"its {differing} is not what the files show.")
     elif stored["certified"]:
-        return found
+        return outcome
     told_once = tuple(dict.fromkeys(findings))
-    doubted = replace(found.certificate, certified=False, certified_for=None, findings=told_once)
-    return replace(found, certificate=doubted)
+    doubted = replace(outcome.certificate, certified=False, certified_for=None, findings=told_once)
+    return replace(outcome, certificate=doubted)
 
 
 _SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "smoothness", "counts")
 
 
-def _differing(found: Certificate, stored: dict[str, Any]) -> str:
+def _differing(certificate: Certificate, stored: dict[str, Any]) -> str:
     """Return the first field that says something else than the files show; empty if none does."""
-    shown = found.as_json()
+    json = certificate.as_json()
     for name in _SAME:
-        if shown[name] != stored[name]:
+        if json[name] != stored[name]:
             return name
     # On another machine sums may be rounded in another order.
     gap = stored["min_gap_over_diameter"]
-    close = math.isclose(found.min_gap_over_diameter, gap, rel_tol=1e-6)
+    close = math.isclose(certificate.min_gap_over_diameter, gap, rel_tol=1e-6)
     return "" if close else "min_gap_over_diameter"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_certificate(path: Path) -> dict[str, Any]:
     """Return the content of a certificate file.
 
     Raises
@@ -378,13 +387,13 @@ def _read(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        Certificate.of(content)
+        Certificate.from_row(content)
         if content["schema"] != SCHEMA:
             raise DataError(f"{path} has schema {content['schema']}, this version reads {SCHEMA}.")
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest is not that of its content.")
-        beside, _ = content["transcript"]["file"], content["transcript"]["sha256"]
-        if not re.fullmatch(r"[^/\\]+", beside):
+        file, _ = content["transcript"]["file"], content["transcript"]["sha256"]
+        if not re.fullmatch(r"[^/\\]+", file):
             raise DataError(f"{path} names a transcript in another folder: move it beside it.")
     except OSError as error:
         raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error

@@ -7,25 +7,25 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
 from pfbench.algorithms.frank_wolfe import STEPS
 from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, Sliding
 from pfbench.base import user_code
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.failures import ended
-from pfbench.base.names import named
-from pfbench.base.protocols import Algorithm, Asked
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.failures import end_sentence
+from pfbench.base.names import lookup
+from pfbench.base.protocols import Algorithm, AlgorithmOracles
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.runs.loop.streams import stream
 
-OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
+AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""
 
 
@@ -59,7 +59,7 @@ class FixedSeed:
     Whatever stream it is handed, it draws from that of its seed.
     """
 
-    of: Algorithm
+    algorithm: Algorithm
     seed: int
 
     assumes = frozenset[str]()
@@ -69,16 +69,16 @@ class FixedSeed:
     @property
     def name(self) -> str:
         """That of the algorithm."""
-        return self.of.name
+        return self.algorithm.name
 
     @property
     def requires(self) -> frozenset[str]:
         """The oracles that the algorithm asks."""
-        return frozenset(getattr(self.of, "asks", self.of.requires))
+        return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Run the algorithm on its own stream."""
-        return self.of.run(ask, x, stream(self.seed, "algorithm"))
+        return self.algorithm.run(ask, x, stream(self.seed, "algorithm"))
 
 
 def contestant(
@@ -109,26 +109,32 @@ def contestant(
     Refused
         If the theorem does not speak of this algorithm.
     """
-    given = Selector.parse(text)
-    T = problem.horizon if iterations is None else integer("iterations", iterations, least=1)
-    if ":" in given.name:
-        named = _with_iterations(given, T)
-        made = _made(named)
+    selector = Selector.parse(text)
+    T = (
+        problem.horizon
+        if iterations is None
+        else check_integer("iterations", iterations, minimum=1)
+    )
+    if ":" in selector.name:
+        named = _set_iterations(selector, T)
+        user_algorithm = _make_user_algorithm(named)
     else:
-        algorithm(given.name, **given.parameters)  # refuses unknown names
+        algorithm(selector.name, **selector.parameters)  # refuses unknown names
         if fixed_seed is None:
-            _admit_kind(ALGORITHMS[given.name])
-        made = _of_catalogue(given, problem, T)
-        parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
-        named = Selector(given.name, parameters)
-    made = _fixed(made, fixed_seed)
-    admit(made)
-    if getattr(made, "endless", False):
-        raise InputError(f"{made.name} without iterations never ends: give iterations.")
-    return Contestant(made, str(named), text.strip(), fixed_seed)
+            _admit_kind(ALGORITHMS[selector.name])
+        user_algorithm = _catalogue_algorithm(selector, problem, T)
+        parameters = {
+            name: v for name, v in get_parameters(user_algorithm).items() if v is not None
+        }
+        named = Selector(selector.name, parameters)
+    user_algorithm = _fix_seed(user_algorithm, fixed_seed)
+    check_contestant(user_algorithm)
+    if getattr(user_algorithm, "runs_until_stopped", False):
+        raise InputError(f"{user_algorithm.name} without iterations never ends: give iterations.")
+    return Contestant(user_algorithm, str(named), text.strip(), fixed_seed)
 
 
-def _fixed(made: Algorithm, fixed_seed: int | None) -> Algorithm:
+def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
     """Return an algorithm with its random numbers fixed, if they are.
 
     Raises
@@ -137,14 +143,14 @@ def _fixed(made: Algorithm, fixed_seed: int | None) -> Algorithm:
         If it draws none.
     """
     if fixed_seed is None:
-        return made
-    if made.deterministic:
-        raise InputError(f"{made.name} is deterministic: leave the fixed seed out.")
-    fixed: Any = FixedSeed(made, integer("fixed_seed", fixed_seed, least=0))
+        return algorithm
+    if algorithm.deterministic:
+        raise InputError(f"{algorithm.name} is deterministic: leave the fixed seed out.")
+    fixed: Any = FixedSeed(algorithm, check_integer("fixed_seed", fixed_seed, minimum=0))
     return cast("Algorithm", fixed)
 
 
-def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
+def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm:
     """Return the algorithm that a certificate names.
 
     Raises
@@ -154,28 +160,28 @@ def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
     """
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
-        return _fixed(_made(parsed), fixed_seed)
-    method = named("algorithm", parsed.name, ALGORITHMS)
+        return _fix_seed(_make_user_algorithm(parsed), fixed_seed)
+    method = lookup("algorithm", parsed.name, ALGORITHMS)
     try:
-        made = method(**parsed.parameters)
+        algorithm = method(**parsed.parameters)
     except TypeError as error:
-        raise InputError(f"{parsed.name} cannot be made: {ended(error)}") from error
-    return _fixed(made, fixed_seed)
+        raise InputError(f"{parsed.name} cannot be made: {end_sentence(error)}") from error
+    return _fix_seed(algorithm, fixed_seed)
 
 
-def every_contestant() -> list[str]:
+def all_contestants() -> list[str]:
     """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
 
     Those of NFWU that use gradients alone and flip no coin (n = 1 leaves them nothing to draw),
     Frank-Wolfe with each step rule, NCGS with both options, and CGS.
     """
     nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
-    first_order = [name for name, cls in nfwu.items() if cls.requires <= OFFERED]
+    first_order = [name for name, cls in nfwu.items() if cls.requires <= AVAILABLE_ORACLES]
     steps = [f"frank-wolfe[step={step}]" for step in STEPS]
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
 
 
-def admit(made: Algorithm) -> None:
+def check_contestant(algorithm: Algorithm) -> None:
     """Refuse an algorithm that the theorem does not speak of.
 
     Raises
@@ -183,23 +189,23 @@ def admit(made: Algorithm) -> None:
     Refused
         If it is randomised, or asks for more than values, gradients, LO and projections.
     """
-    _admit_kind(type(made))
-    if isinstance(made, NFWU) and made.runs > 1:
-        raise Refused(
-            f"{made.name} with several runs draws which iterate of each to compare, and theorem "
+    _admit_kind(type(algorithm))
+    if isinstance(algorithm, NFWU) and algorithm.runs > 1:
+        raise RefusedError(
+            f"{algorithm.name} with several runs draws which iterate of each to compare, and theorem "  # noqa: E501
             "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "
             "out, or fix its seed (--fixed-seed 0)."
         )
-    asked = getattr(made, "asks", made.requires)
-    if "norm" in asked:
-        raise Refused(
-            f"{made.name} minimises over the ball of a norm and does not stay in it, and theorem "
+    value = getattr(algorithm, "asks", algorithm.requires)
+    if "norm" in value:
+        raise RefusedError(
+            f"{algorithm.name} minimises over the ball of a norm and does not stay in it, and theorem "  # noqa: E501
             "5.1 of shen2019 is about methods over a set: of its kind take scg, with its seed "
             "fixed (--fixed-seed 0)."
         )
-    for verb in sorted(asked - OFFERED):
-        raise Refused(
-            f"{made.name} asks for {verb}, and theorem 5.1 of shen2019 is about first-order "
+    for verb in sorted(value - AVAILABLE_ORACLES):
+        raise RefusedError(
+            f"{algorithm.name} asks for {verb}, and theorem 5.1 of shen2019 is about first-order "
             "methods over a set: take one that asks for gradients, values and LO only."
         )
 
@@ -207,7 +213,7 @@ def admit(made: Algorithm) -> None:
 def _admit_kind(kind: type[Algorithm]) -> None:
     """Refuse a randomised kind of algorithm, whatever its parameters."""
     if not kind.deterministic and not _draws_components_only(kind):
-        raise Refused(
+        raise RefusedError(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
             "algorithms: take one that declares deterministic, or fix its seed (--fixed-seed 0)."
         )
@@ -218,48 +224,48 @@ def _draws_components_only(kind: type) -> bool:
     return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
-def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
-    cls = ALGORITHMS[given.name]
+def _catalogue_algorithm(selector: Selector, problem: ZeroChain, T: int) -> Algorithm:
+    cls = ALGORITHMS[selector.name]
     constants = problem.constants(problem.start())
-    parameters = dict(given.parameters)
+    parameters = dict(selector.parameters)
     if "epsilon" not in parameters:
         parameters = _defaults(cls, T, problem.mu, constants) | parameters
-    return algorithm(given.name, **parameters).resolve(constants)[0]
+    return algorithm(selector.name, **parameters).resolve(constants)[0]
 
 
 def _defaults(
     cls: type[CatalogueAlgorithm], T: int, mu: float, constants: Constants
 ) -> dict[str, Any]:
     L, D = constants.L_f, constants.D
-    found: dict[str, Any]
+    results: dict[str, Any]
     if issubclass(cls, CGS):
         # D_t^2 = 4 delta 2^-t/sigma_hat is D^2 in the only run, t = 1.
-        found = {"period": T, "smoothness": L, "curvature": 1.0, "delta": D * D / 2.0}
+        results = {"period": T, "smoothness": L, "curvature": 1.0, "delta": D * D / 2.0}
     elif issubclass(cls, NFWU):
         # eps/(L D) of the unscaled chain; it is the same after scaling.
         weight = GAP * mu / (chain_smoothness() * D)
-        found = {"iterations": T, "step": weight, "batch": 1, "period": 1, "alpha": 0.5}
+        results = {"iterations": T, "step": weight, "batch": 1, "period": 1, "alpha": 0.5}
     elif issubclass(cls, Sliding):
-        found = {"iterations": T, "smoothness": L}
+        results = {"iterations": T, "smoothness": L}
     elif issubclass(cls, ProximalMethod):
-        found = {"iterations": T, "step": 1.0 / L}
+        results = {"iterations": T, "step": 1.0 / L}
     else:
-        found = {"iterations": T}
-    return {name: value for name, value in found.items() if name in cls.parameters()}
+        results = {"iterations": T}
+    return {name: value for name, value in results.items() if name in cls.parameters()}
 
 
 # --- somebody's own algorithm ---------------------------------------------------------------------
 
 
-def _with_iterations(given: Selector, T: int) -> Selector:
+def _set_iterations(selector: Selector, T: int) -> Selector:
     """Return the selector with T iterations if they are a parameter that is not given."""
-    found = user_code.load(given.name)
-    declared = fields(found) if isinstance(found, type) and is_dataclass(found) else ()
+    data = user_code.load(selector.name)
+    declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:
-        return Selector(given.name, {"iterations": T} | dict(given.parameters))
-    return given
+        return Selector(selector.name, {"iterations": T} | dict(selector.parameters))
+    return selector
 
 
-def _made(selector: Selector) -> Algorithm:
+def _make_user_algorithm(selector: Selector) -> Algorithm:
     """Return somebody's own algorithm."""
-    return user_code.own_algorithm(selector, ("name", "requires", "deterministic", "run"))
+    return user_code.load_user_algorithm(selector, ("name", "requires", "deterministic", "run"))

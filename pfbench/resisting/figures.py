@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import check_writable, storing
-from pfbench.problems.smoothness import PAPER_SMOOTHNESS
+from pfbench.base.files import check_writable, translate_os_errors
+from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness
-from pfbench.resisting.certificate import Outcome
-from pfbench.resisting.rescaled import Reached, lower_constant
+from pfbench.resisting.certificate import AdversaryOutcome
+from pfbench.resisting.rescaled_family import FamilyRun, lower_constant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def check_figure(path: Path) -> None:
         raise InputError(f"a figure needs matplotlib: {EXTRA}.") from None
 
 
-def draw_gaps(outcomes: Sequence[tuple[str, Outcome]], path: Path) -> None:
+def draw_gaps(outcomes: Sequence[tuple[str, AdversaryOutcome]], path: Path) -> None:
     """Draw the gap of each algorithm against its calls, with the floor and T marked.
 
     For each number of calls the least gap among the points that they had led to. An algorithm that
@@ -80,9 +80,9 @@ def draw_gaps(outcomes: Sequence[tuple[str, Outcome]], path: Path) -> None:
     figure, axes = _canvas(path)
     for number, (label, outcome) in enumerate(outcomes):
         counted = outcome.certificate.certified_for or "lo"
-        calls, gaps = _least(outcome, counted)
+        calls, gaps = _list_min_gaps(outcome, counted)
         note = " (gradient queries)" if counted == "gradient" else ""
-        _line(axes, number, calls, gaps, f"{label}{note}", every=max(1, len(calls) // 8))
+        _line(axes, number, calls, gaps, f"{label}{note}", frequency=max(1, len(calls) // 8))
     axes.axhline(2.0 * GAP, color=_BOUND, linewidth=1.0)
     axes.axvline(T, color=_BOUND, linewidth=1.0, linestyle=(0, (4, 3)))
     axes.set_yscale("log")
@@ -91,7 +91,7 @@ def draw_gaps(outcomes: Sequence[tuple[str, Outcome]], path: Path) -> None:
     axes.set_ylim(0.2 * GAP, 2.0 * axes.dataLim.y1)
     axes.text(0.0, 2.0 * GAP, "floor 0.08 R", color=_BOUND, va="bottom")
     axes.text(T, 0.22 * GAP, " T", color=_BOUND, va="bottom")
-    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(_format_tick)
     axes.yaxis.set_minor_formatter("")
     axes.set_xlabel("LO calls")
     axes.set_ylabel("Frank-Wolfe gap / R")
@@ -99,17 +99,17 @@ def draw_gaps(outcomes: Sequence[tuple[str, Outcome]], path: Path) -> None:
     _save(figure, axes, path)
 
 
-def _least(outcome: Outcome, counted: str) -> tuple[list[int], list[float]]:
+def _list_min_gaps(outcome: AdversaryOutcome, count_kind: str) -> tuple[list[int], list[float]]:
     """Return calls, and the least gap over R among the points that they led to."""
     radius = 230.0 * math.sqrt(outcome.certificate.horizon)
-    found: dict[int, float] = {}
-    for passed in outcome.answers.passed:
-        calls = getattr(passed, counted)
-        found[calls] = min(found.get(calls, math.inf), passed.gap / radius)
-    return list(found), list(found.values())
+    results: dict[int, float] = {}
+    for passed in outcome.answers.visited_points:
+        calls = getattr(passed, count_kind)
+        results[calls] = min(results.get(calls, math.inf), passed.gap / radius)
+    return list(results), list(results.values())
 
 
-def draw_calls(runs: Sequence[Reached], path: Path) -> None:
+def draw_calls(runs: Sequence[FamilyRun], path: Path) -> None:
     """Draw LO calls to V <= eps D against epsilon, between the lower and upper bounds.
 
     Below are the lower bounds T(eps), with the certified smoothness and with the paper's 3^15;
@@ -149,7 +149,7 @@ def draw_calls(runs: Sequence[Reached], path: Path) -> None:
     axes.set_yscale("log")
     axes.minorticks_off()
     axes.set_xticks(epsilons, [f"{epsilon:.2g}" for epsilon in epsilons])
-    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(_format_tick)
     axes.set_xlabel("epsilon (target: gap ≤ epsilon D)")
     axes.set_ylabel("LO calls")
     axes.set_title("The rescaled chain; hollow rings: target not reached")
@@ -182,13 +182,18 @@ def _canvas(path: Path) -> "tuple[Figure, Axes]":
         return figure, figure.subplots()
 
 
-def _plain(number: float, _: object) -> str:
+def _format_tick(number: float, _: object) -> str:
     """Return a tick's label, for powers of ten."""
     return f"{number:g}" if 1e-3 <= number < 1e5 else f"1e{math.log10(number):.0f}"
 
 
 def _line(
-    axes: "Axes", number: int, x: Sequence[float], y: Sequence[float], label: str, every: int = 1
+    axes: "Axes",
+    number: int,
+    x: Sequence[float],
+    y: Sequence[float],
+    label: str,
+    frequency: int = 1,
 ) -> None:
     axes.plot(
         x,
@@ -198,7 +203,7 @@ def _line(
         linestyle=("-", "--")[number // len(_COLORS) % 2],
         markersize=4,
         # Each line's markers begin elsewhere, so that they do not hide one another.
-        markevery=(number % every, every),
+        markevery=(number % frequency, frequency),
         linewidth=1.2,
         label=label,
     )
@@ -210,5 +215,5 @@ def _save(figure: "Figure", axes: "Axes", path: Path) -> None:
     axes.grid(color="#e4e4e0", linewidth=0.6)
     axes.set_axisbelow(True)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.0)
-    with storing(f"the figure {path}"), rc_context(_LOOK):
+    with translate_os_errors(f"the figure {path}"), rc_context(_LOOK):
         figure.savefig(path, metadata=_DATES[path.suffix], dpi=120)

@@ -19,8 +19,8 @@ from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.resisting.exchange import Basis, Exchange, gap
-from pfbench.resisting.oracle import Answering, converse
+from pfbench.resisting.resisting_oracle import CountingBackend, run_against_oracle
+from pfbench.resisting.span import OrthonormalBasis, QuerySpan, gap
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
 
 TOLERANCE = 1e-9
@@ -29,17 +29,17 @@ TOLERANCE = 1e-9
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
-def relative(found: Floats, recorded: Floats) -> float:
+def relative_error(values: Floats, recorded: Floats) -> float:
     """Return |found - recorded| over the larger of the two norms; 0 if both are 0."""
-    scale = max(norm(found), norm(recorded))
-    return norm(found - recorded) / scale if scale > 0.0 else 0.0
+    scale = max(norm(values), norm(recorded))
+    return norm(values - recorded) / scale if scale > 0.0 else 0.0
 
 
 # --- (i), and the gaps ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Passed:
+class VisitedPoint:
     """A point that was asked or yielded.
 
     Attributes
@@ -56,7 +56,7 @@ class Passed:
 
 
 @dataclass(frozen=True)
-class Answers:
+class AnswerCheck:
     """What check (i) found.
 
     Attributes
@@ -64,32 +64,34 @@ class Answers:
     error
         Largest error of a recorded answer, relative to its two parts: for a value |x|^2/10 + |H_T|,
         for a gradient |x|/5 + |grad H_T|, for they cancel near a stationary point.
-    passed
+    visited_points
         Every point that was asked or yielded, in order.
     queries
         Gradient queries at new points.
     """
 
     error: float
-    passed: list[Passed]
+    visited_points: list[VisitedPoint]
     queries: int
 
-    def minimum(self, T: int, counted: str) -> float:
+    def minimum(self, T: int, count_kind: str) -> float:
         """Return the least gap among the points that fewer than T counted calls had led to."""
-        return min(p.gap for p in self.passed if getattr(p, counted) < T)
+        return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
-    def calls(self, target: float, counted: str) -> int | None:
+    def calls(self, target: float, count_kind: str) -> int | None:
         """Return the counted calls that led to the first gap of at most `target`, or None."""
-        return next((int(getattr(p, counted)) for p in self.passed if p.gap <= target), None)
+        return next(
+            (int(getattr(p, count_kind)) for p in self.visited_points if p.gap <= target), None
+        )
 
 
-def check_answers(fixed: ZeroChain, transcript: Transcript) -> Answers:
+def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
     """Compare every recorded answer with the fixed function, and measure every gap."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _coordinates(fixed, transcript)
-    seen: set[bytes] = set()
-    passed: list[Passed] = []
+    fingerprints: set[bytes] = set()
+    passed: list[VisitedPoint] = []
     slopes = np.empty(T)
     worst, outputs = 0.0, 0
     for event in transcript.events():
@@ -101,28 +103,30 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> Answers:
             y = (1.0 - event.weight) * y + event.weight * coordinates[event.toward]
         square = float(x @ x) / mu**2
         chain.gradient(y, slopes)
-        passed.append(Passed(height * gap(square, y, slopes, R / mu), outputs, len(seen)))
+        passed.append(
+            VisitedPoint(height * gap(square, y, slopes, R / mu), outputs, len(fingerprints))
+        )
         if event.kind == GRADIENT:
             parts = height / mu * (0.2 * math.sqrt(square) + norm(slopes))
             error = norm(fixed.gradient(x) - transcript.rows[event.answer])
             worst = max(worst, error / parts)
-            seen.add(fingerprint(x))
+            fingerprints.add(fingerprint(x))
         elif event.kind == VALUE:
             quadratic, link = 0.1 * square, chain.value(y)
             error = abs(height * (quadratic + link) - event.number)
             worst = max(worst, error / (height * (quadratic + abs(link))))
-    return Answers(worst, passed, len(seen))
+    return AnswerCheck(worst, passed, len(fingerprints))
 
 
 def _coordinates(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
     """Return V'x/mu for every row that is a point; in blocks, so that one product does many."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
-    found: dict[int, Floats] = {}
+    coordinates: dict[int, Floats] = {}
     for block in np.array_split(used, math.ceil(len(used) / 256)):
         y = transcript.rows[block] @ transcript.directions.T / fixed.mu
-        found.update(zip(block.tolist(), y, strict=True))
-    return found
+        coordinates.update(zip(block.tolist(), y, strict=True))
+    return coordinates
 
 
 def orthonormality(directions: Floats) -> float:
@@ -133,11 +137,11 @@ def orthonormality(directions: Floats) -> float:
 # --- (ii), and the span ---------------------------------------------------------------------------
 
 
-class Departed(BaseException):
+class ReplayDiverged(BaseException):
     """The algorithm does not ask what the transcript says; no ``except Exception`` swallows it."""
 
 
-class Recorded(Answering):
+class ReplayBackend(CountingBackend):
     """The backend that feeds an algorithm the recorded answers.
 
     It also follows, on the recorded vectors, the span of the LO outputs.
@@ -149,7 +153,7 @@ class Recorded(Answering):
     distance
         Largest relative distance of a point that was asked or yielded before T LO calls from the
         span of the LO outputs before it.
-    departed
+    departure
         Where the algorithm left the record, in words; empty if it did not.
     ledger
         What the ledger of the replay counted; None if it broke off.
@@ -159,21 +163,21 @@ class Recorded(Answering):
         super().__init__()
         self.set, self.T, self.d = problem.set, problem.horizon, problem.columns
         self._transcript, self._events = transcript, transcript.events()
-        self._exchange = Exchange(problem.horizon, self.d)
-        self._outputs = Basis(self.d)
-        self._place = 0
+        self._exchange = QuerySpan(problem.horizon, self.d)
+        self._outputs = OrthonormalBasis(self.d)
+        self._position = 0
         self.error = self.distance = 0.0
-        self.departed = ""
+        self.departure = ""
         self.ledger: Counts | None = None
 
     def _gradient(self, x: Floats) -> Floats:
         """Return the recorded gradient."""
-        event = self._next(GRADIENT)
+        event = self._next_event(GRADIENT)
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
         self._follow(recorded)
-        while self._exchange.drawn < event.drawn:
-            self._exchange.insert(self._transcript.directions[self._exchange.drawn])
+        while self._exchange.direction_count < event.drawn:
+            self._exchange.insert(self._transcript.directions[self._exchange.direction_count])
         answer: Floats = self._transcript.rows[event.answer]
         self._exchange.gradient(answer)
         return answer.copy()
@@ -181,7 +185,7 @@ class Recorded(Answering):
     def value(self, x: Floats) -> float:
         """Return the recorded value."""
         self.count(fv=1)
-        event = self._next(VALUE)
+        event = self._next_event(VALUE)
         self._compare(x, self._transcript.point(event))
         if event.toward < 0:  # else it lies between two vectors that are followed already
             self._follow(self._transcript.rows[event.point])
@@ -194,9 +198,9 @@ class Recorded(Answering):
         loop g is a small difference of large vectors, and on another machine another one.
         """
         self.count(lo=1)
-        u: Floats = self._transcript.rows[self._next(LO).answer]
+        u: Floats = self._transcript.rows[self._next_event(LO).answer]
         R, length = self.set.radius, norm(g)
-        scale = max(length, self._exchange.largest)
+        scale = max(length, self._exchange.largest_distance)
         excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
         self._accept(max(abs(excess), norm(u) / R - 1.0))
         coordinates, _ = self._exchange.vertex(g, u)
@@ -209,7 +213,7 @@ class Recorded(Answering):
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the recorded projection, if it is that of x - lam g to the tolerance."""
         self.count(po=1)
-        answer: Floats = self._transcript.rows[self._next(PROX).answer]
+        answer: Floats = self._transcript.rows[self._next_event(PROX).answer]
         self._compare(self.set.project(x - lam * g), answer)
         return answer.copy()
 
@@ -217,39 +221,41 @@ class Recorded(Answering):
         """Compare what the algorithm yields with the record."""
         for x in (state.x, state.at, state.output):
             if x is not None:
-                recorded = self._transcript.rows[self._next(YIELD).point]
+                recorded = self._transcript.rows[self._next_event(YIELD).point]
                 self._compare(x, recorded)
                 self._follow(recorded)
 
     def finish(self) -> None:
         """Check that the transcript ends where the algorithm does."""
-        left = len(self._transcript) - self._place
+        left = len(self._transcript) - self._position
         if left:
-            raise Departed(f"it stops {left} events before the transcript does")
+            raise ReplayDiverged(f"it stops {left} events before the transcript does")
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _next(self, kind: int) -> Event:
+    def _next_event(self, kind: int) -> Event:
         event = next(self._events, None)
-        self._place += 1
+        self._position += 1
         if event is None:
-            raise Departed(f"it goes on after the transcript ends, with a {KINDS[kind]}")
+            raise ReplayDiverged(f"it goes on after the transcript ends, with a {KINDS[kind]}")
         if event.kind != kind:
-            raise Departed(
-                f"event {self._place} is a {KINDS[kind]}, in the transcript a {KINDS[event.kind]}"
+            raise ReplayDiverged(
+                f"event {self._position} is a {KINDS[kind]}, in the transcript a {KINDS[event.kind]}"  # noqa: E501
             )
         return event
 
     def _compare(self, x: Any, recorded: Floats) -> None:
         if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
-            raise Departed(f"event {self._place} is about no array of length {self.d}")
-        self._accept(relative(x, recorded))
+            raise ReplayDiverged(f"event {self._position} is about no array of length {self.d}")
+        self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:
         """Take note of an error; end the replay if it is too large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
-            raise Departed(f"event {self._place} differs from the transcript by {error:.2g}")
+            raise ReplayDiverged(
+                f"event {self._position} differs from the transcript by {error:.2g}"
+            )
         self.error = max(self.error, error)
 
     def _follow(self, x: Floats) -> None:
@@ -265,14 +271,14 @@ class Recorded(Answering):
 
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
-) -> Recorded:
+) -> ReplayBackend:
     """Feed an algorithm the recorded answers, compare what it asks, and return what was found."""
-    backend = Recorded(problem, transcript)
+    backend = ReplayBackend(problem, transcript)
     try:
-        backend.ledger = converse(algorithm, backend, rng)
+        backend.ledger = run_against_oracle(algorithm, backend, rng)
         backend.finish()
-    except Departed as reason:
-        backend.departed = str(reason)
+    except ReplayDiverged as reason:
+        backend.departure = str(reason)
     except InputError as failure:
-        backend.departed = f"it has only the recorded answers, and {failure}".rstrip(".")
+        backend.departure = f"it has only the recorded answers, and {failure}".rstrip(".")
     return backend

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
-from pfbench.base.files import storing, whole
+from pfbench.base.files import atomic_write, translate_os_errors
 
 KINDS = ("gradient", "value", "lo", "prox", "yield")
 """What an event is: four oracles, and a point that the algorithm yields (or starts from)."""
@@ -62,7 +62,7 @@ def fingerprint(x: Floats) -> bytes:
     return hashlib.blake2b((x + 0.0).tobytes(), digest_size=16).digest()
 
 
-class Recorder:
+class TranscriptRecorder:
     """Collects the events of one run; vectors that come again are kept once."""
 
     def __init__(self, d: int, expected: int) -> None:
@@ -90,8 +90,8 @@ class Recorder:
     def finish(self, directions: Floats) -> "Transcript":
         """Return the transcript; directions has shape (T, d)."""
         columns = {
-            name: np.array([event[place] for event in self.events], dtype=kind)
-            for place, (name, kind) in enumerate(_COLUMNS.items())
+            name: np.array([event[index] for event in self.events], dtype=kind)
+            for index, (name, kind) in enumerate(_COLUMNS.items())
         }
         return Transcript(directions, self._rows[: len(self._numbers)], columns)
 
@@ -141,12 +141,12 @@ class Transcript:
             If the file cannot be written.
         """
         columns: dict[str, Any] = self.columns
-        with storing(f"the transcript {path}"), whole(path) as file:
+        with translate_os_errors(f"the transcript {path}"), atomic_write(path) as file:
             np.savez(file, directions=self.directions, rows=self.rows, **columns)
         return file_digest(path)
 
     @classmethod
-    def read(cls, path: Path) -> "Transcript":
+    def load(cls, path: Path) -> "Transcript":
         """Read a transcript; nothing in it is executed.
 
         Raises

@@ -18,16 +18,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
-from pfbench.runs.engines.making import make_watched, run_of, unfinished_run
+from pfbench.runs.engines.engine import Engine, ThisProcess, single_thread
+from pfbench.runs.engines.run_task import make_unfinished_run, make_watched, run_from_result
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.run import SAYS_NOTHING, Run
+from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
-from pfbench.runs.storage.content import Entry, why_not_stored
-from pfbench.runs.storage.gathering import pack_if_many
-from pfbench.runs.storage.lengths import Lengths, is_outdated, within
-from pfbench.runs.storage.planned import Keys, keys_of
+from pfbench.runs.storage.compaction import compact_if_many
+from pfbench.runs.storage.reuse import ContainedRuns, is_outdated, is_within
+from pfbench.runs.storage.run_keys import RunKeys, compute_keys
+from pfbench.runs.storage.serialization import StoredRun, storage_obstacle
 from pfbench.runs.storage.store import Store
 
 Progress = Callable[["Outcome"], object]
@@ -37,7 +37,7 @@ _LOOK = 1000  # runs after which the store's loose ones are counted
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PlanOutcome:
     """A planned run with what the store has of it.
 
     Attributes
@@ -49,7 +49,7 @@ class Outcome:
     """
 
     plan: PlannedRun
-    entry: Entry
+    entry: StoredRun
     origin: str = "stored"
 
 
@@ -59,20 +59,20 @@ def execute(
     *,
     engine: Engine | None = None,
     progress: Progress | None = None,
-    begin: Callable[[Sequence[PlannedRun]], None] | None = None,
-    again: Collection[str] = (),
-) -> list[Outcome]:
+    on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
+    recomputed: Collection[str] = (),
+) -> list[PlanOutcome]:
     """Make the runs that the store lacks, and return all, in the given order.
 
-    Names and parameters of all runs are checked before the first one starts; see `sweep`.
+    Names and parameters of all runs are checked before the first one starts; see `execute_sweep`.
 
     Parameters
     ----------
     engine
         Where runs are made; this process if none is given, in which no run can be killed.
-    begin
+    on_missing
         Called with the runs that the store lacks, before the first is made.
-    again
+    recomputed
         Statuses of stored runs that are made all the same.
 
     Raises
@@ -82,29 +82,29 @@ def execute(
     KeyboardInterrupt
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
-    found: dict[PlannedRun, Outcome] = {}
-    for outcome in sweep(plans, store, engine or ThisProcess(), begin, again):
+    outcomes: dict[PlannedRun, PlanOutcome] = {}
+    for outcome in execute_sweep(plans, store, engine or ThisProcess(), on_missing, recomputed):
         # As the store has it, so that a second call sees the same.
         entry = store.get(outcome.entry.key) if outcome.origin == "made" else None
-        found[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
+        outcomes[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
         if progress:
             progress(outcome)
-    return [found[plan] for plan in plans]
+    return [outcomes[plan] for plan in plans]
 
 
-def sweep(
+def execute_sweep(
     plans: Sequence[PlannedRun],
     store: Store,
     engine: Engine,
-    begin: Callable[[Sequence[PlannedRun]], None] | None = None,
-    again: Collection[str] = (),
-) -> Iterator[Outcome]:
+    on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
+    recomputed: Collection[str] = (),
+) -> Iterator[PlanOutcome]:
     """Yield the outcome of every planned run: first what the store has, then as runs are made.
 
     A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
     status and the reason. What is stored with another budget or time limit is used where it goes
     far enough: as it is where the limits changed nothing, cut where it is longer than asked. A
-    stored run whose status is in `again` is made and stored once more.
+    stored run whose status is in `recomputed` is made and stored once more.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def sweep(
     """
     environment = engine.environment()
     keys = _keys(plans, environment)
-    unwanted = SAYS_NOTHING.union(again)
+    unwanted = UNINFORMATIVE.union(recomputed)
     missing: dict[str, list[PlannedRun]] = {}
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
@@ -125,30 +125,30 @@ def sweep(
         if entry is None or entry.run.status in unwanted or is_outdated(entry):
             missing.setdefault(key, []).append(plan)
         else:
-            yield Outcome(plan, entry)
+            yield PlanOutcome(plan, entry)
     if not missing:
         return
     store.check_writable()
-    if begin is not None:
-        begin([of_key[0] for of_key in missing.values()])
-    lengths = Lengths(store)
+    if on_missing is not None:
+        on_missing([of_key[0] for of_key in missing.values()])
+    lengths = ContainedRuns(store)
     # Of each problem once: runs end in any order, and one problem is kept at a time.
-    least_known = cache(one_thread()(best_known))
+    least_known = cache(single_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
-    waiting, made = [plans[0] for plans in missing.values()], 0
+    waiting, created = [plans[0] for plans in missing.values()], 0
     while waiting:
         now = []
         for plan in waiting:
-            known = lengths.contained(plan, keys[plan])
-            if known is None:
+            containing_run = lengths.find_containing_run(plan, keys[plan])
+            if containing_run is None:
                 now.append(plan)
                 continue
             for same in missing[keys[plan].key]:
-                yield _as_planned(same, keys[same], *known)
-        now, waiting = _longest(now, keys)
+                yield _follows_plan(same, keys[same], *containing_run)
+        now, waiting = _split_by_containment(now, keys)
         now.sort(key=_turn)
         # An engine sees to pfbench's own source.
-        sources = [keys[plan].source if plan.own_selectors else None for plan in now]
+        sources = [keys[plan].source if plan.user_selectors else None for plan in now]
         tasks = [
             Task(make_watched, (plan, source), code=plan.code)
             for plan, source in zip(now, sources, strict=True)
@@ -157,37 +157,37 @@ def sweep(
             plan = now[result.index]
             answer: tuple[Run | None, dict[str, str]] = result.value or (None, {})
             made_run, files = answer
-            mine, run = keys[plan], run_of(plan, replace(result, value=made_run))
-            if other := next((f for f, d in mine.files.items() if files.get(f, d) != d), ""):
+            candidate, run = keys[plan], run_from_result(plan, replace(result, value=made_run))
+            if other := next((f for f, d in candidate.files.items() if files.get(f, d) != d), ""):
                 reason = f"{other} changed after the run was planned"
-                run = unfinished_run(plan, "killed", reason)
-            why_not = why_not_stored(run)
+                run = make_unfinished_run(plan, "killed", reason)
+            why_not = storage_obstacle(run)
             if why_not:
-                run = unfinished_run(plan, "error", why_not)
+                run = make_unfinished_run(plan, "error", why_not)
             notes: dict[str, Any] = {
                 "retries": result.retries,
-                "family": mine.family,
-                "limits": mine.limits,
-                "source": mine.source,
-                "dimension": mine.dimension,
+                "family": candidate.family,
+                "limits": candidate.limits,
+                "source": candidate.source,
+                "dimension": candidate.dimension,
                 "plan": plan.as_json(),
                 **({"files": files} if files else {}),
-            } | _stated(mine, least_known(plan.problem))
-            store.put(mine.key, run, environment, notes)
-            made += 1
-            if made % _LOOK == 0:
-                pack_if_many(store)
-            lengths.add(mine, run)
-            for same in missing[mine.key]:
-                yield Outcome(same, Entry(mine.key, run, environment, notes), "made")
-    if made:
-        pack_if_many(store)
+            } | _initial_notes(candidate, least_known(plan.problem))
+            store.put(candidate.key, run, environment, notes)
+            created += 1
+            if created % _LOOK == 0:
+                compact_if_many(store)
+            lengths.add(candidate, run)
+            for same in missing[candidate.key]:
+                yield PlanOutcome(same, StoredRun(candidate.key, run, environment, notes), "made")
+    if created:
+        compact_if_many(store)
 
 
-def expected(
-    plans: Sequence[PlannedRun], folder: Path, engine: Engine, again: Collection[str] = ()
+def predict_origins(
+    plans: Sequence[PlannedRun], folder: Path, engine: Engine, recomputed: Collection[str] = ()
 ) -> dict[PlannedRun, str]:
-    """Return how each planned run would come about (see `Outcome`).
+    """Return how each planned run would come about (see `PlanOutcome`).
 
     Nothing is written, and no more than a damaged file set aside.
 
@@ -200,33 +200,37 @@ def expected(
     if not folder.is_dir():
         return dict.fromkeys(keys, "made")
     store = Store(folder)
-    lengths = Lengths(store, write=False)
+    lengths = ContainedRuns(store, write=False)
 
-    def origin(plan: PlannedRun) -> str:
-        there = store.get(keys[plan].key)
-        unwanted = SAYS_NOTHING.union(again)
-        if there is not None and there.run.status not in unwanted and not is_outdated(there):
+    def predict_origin(plan: PlannedRun) -> str:
+        stored_run = store.get(keys[plan].key)
+        unwanted = UNINFORMATIVE.union(recomputed)
+        if (
+            stored_run is not None
+            and stored_run.run.status not in unwanted
+            and not is_outdated(stored_run)
+        ):
             return "stored"
-        known = lengths.contained(plan, keys[plan])
-        return "made" if known is None else known[1]
+        containing_run = lengths.find_containing_run(plan, keys[plan])
+        return "made" if containing_run is None else containing_run[1]
 
-    return {plan: origin(plan) for plan in keys}
+    return {plan: predict_origin(plan) for plan in keys}
 
 
-def _stated(keys: Keys, least: tuple[float, str] | None) -> dict[str, Any]:
+def _initial_notes(keys: RunKeys, minimum: tuple[float, str] | None) -> dict[str, Any]:
     """Return the notes on what is known without the run."""
     notes: dict[str, Any] = {}
-    if keys.promised is not None:
-        notes["promised"] = dict(zip(("measure", "value"), keys.promised, strict=True))
-    if least is not None:
-        notes["best_known"] = dict(zip(("value", "source"), least, strict=True))
+    if keys.guarantee is not None:
+        notes["promised"] = dict(zip(("measure", "value"), keys.guarantee, strict=True))
+    if minimum is not None:
+        notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
     return notes
 
 
-_keys = one_thread()(keys_of)  # so that a schedule has the same bits here and in a worker
+_keys = single_thread()(compute_keys)  # so that a schedule has the same bits here and in a worker
 
 
-def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outcome:
+def _follows_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
     """Return a run of other limits as if it had been planned so."""
     run = replace(
         entry.run,
@@ -235,7 +239,7 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outc
         parameters=keys.parameters,
         schedule=keys.schedule,
     )
-    return Outcome(plan, replace(entry, run=run), origin)
+    return PlanOutcome(plan, replace(entry, run=run), origin)
 
 
 def _turn(plan: PlannedRun) -> tuple[str, ...]:
@@ -247,8 +251,8 @@ def _turn(plan: PlannedRun) -> tuple[str, ...]:
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.code
 
 
-def _longest(
-    plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, Keys]
+def _split_by_containment(
+    plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
     """Part runs into those that can be cut from no other of them, and the others."""
     limits = defaultdict(list)
@@ -257,7 +261,7 @@ def _longest(
     now: list[PlannedRun] = []
     later: list[PlannedRun] = []
     for plan in plans:
-        mine = keys[plan]
-        contained = any(within(mine.limits, others) for others in limits[mine.family])
+        key = keys[plan]
+        contained = any(is_within(key.limits, rest) for rest in limits[key.family])
         (later if contained else now).append(plan)
     return now, later

@@ -10,9 +10,9 @@ from typing import Any
 
 from pfbench.base.counts import Budget
 from pfbench.oracles import Ledger
-from pfbench.points.atoms import most_atoms
+from pfbench.points.atoms import max_atoms
 from pfbench.runs.loop.drive import drive
-from pfbench.runs.loop.ready import Ready
+from pfbench.runs.loop.resolved_run import ResolvedRun
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
@@ -44,52 +44,54 @@ class Forecast:
 
 
 def forecast(
-    ready: Ready, *, seed: int, budget: Budget | None, time_limit: float | None
+    run: ResolvedRun, *, seed: int, budget: Budget | None, time_limit: float | None
 ) -> Forecast:
     """Return what to expect of a run, from a trial with its seed."""
-    quiet = replace(ready, measures={})
-    trial, _ = _tried(quiet, budget, TRIALS, seed=seed)
-    whole = trial.status != "timeout"
-    iterations = trial.iterations if whole else _iterations(ready, budget, trial)
-    seconds = trial.seconds if whole else _seconds(ready.algorithm, iterations, trial)
+    quiet = replace(run, measures={})
+    trial, _ = _run_trials(quiet, budget, TRIALS, seed=seed)
+    is_complete = trial.status != "timeout"
+    iterations = trial.iterations if is_complete else _iterations(run, budget, trial)
+    seconds = trial.seconds if is_complete else _seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
-    return Forecast(trial, iterations, seconds, _memory(ready.problem.shape, iterations))
+    return Forecast(trial, iterations, seconds, _memory(run.problem.shape, iterations))
 
 
-def _tried(
-    ready: Ready, budget: Budget | None, lengths: Sequence[float], **given: Any
+def _run_trials(
+    run: ResolvedRun, budget: Budget | None, lengths: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
     """Return the first trial that ends, or has two iterations, and its seconds on the wall."""
     for length in lengths:
         began = perf_counter()
-        trial = drive(ready, Ledger(budget), time_limit=length, **given)
+        trial = drive(run, Ledger(budget), time_limit=length, **overrides)
         wall = perf_counter() - began
         if trial.status != "timeout" or trial.iterations > 1:
             break
     return trial, wall
 
 
-def trial_of(plan: PlannedRun) -> dict[str, Any]:
+def run_trial(plan: PlannedRun) -> dict[str, Any]:
     """Return what a short trial of a planned run lets expect, as JSON; made in a worker."""
-    there = resolve(plan)
-    if there.fit is None:
-        return {"refused": there.refusal, "seconds": 0.0}
-    found = forecast(there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
+    resolved = resolve(plan)
+    if resolved.cached_run is None:
+        return {"refused": resolved.refusal, "seconds": 0.0}
+    result = forecast(
+        resolved.cached_run, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit
+    )
     return {
-        "iterations": found.iterations,
-        "seconds": plan.time_limit if found.seconds is None else found.seconds,
-        "bytes": found.bytes,
-        "status": found.trial.status,
-        "stop_reason": found.trial.stop_reason,
+        "iterations": result.iterations,
+        "seconds": plan.time_limit if result.seconds is None else result.seconds,
+        "bytes": result.bytes,
+        "status": result.trial.status,
+        "stop_reason": result.trial.stop_reason,
     }
 
 
-def _iterations(ready: Ready, budget: Budget | None, trial: Run) -> int | None:
+def _iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
     """Return how many iterations schedule and budget allow; None if a target must end the run."""
     limits: list[float] = []
-    if ready.length is not None:
-        limits.append(ready.length)
+    if run.length is not None:
+        limits.append(run.length)
     if budget is not None and trial.iterations:
         # The last row, since the counts of the trial include those of an iteration cut short.
         row = dict(zip(trial.columns, trial.rows[-1], strict=True))
@@ -113,8 +115,8 @@ def _seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None
     if len(steps) >= period:
         some = steps[: len(steps) - len(steps) % period]
         return iterations * sum(some) / len(some)
-    others = statistics.median(steps[1:]) if len(steps) > 1 else steps[0]
-    return iterations * (others + (steps[0] - others) / period)
+    median = statistics.median(steps[1:]) if len(steps) > 1 else steps[0]
+    return iterations * (median + (steps[0] - median) / period)
 
 
 def _memory(shape: Sequence[int], iterations: int | None) -> int | None:
@@ -127,6 +129,6 @@ def _memory(shape: Sequence[int], iterations: int | None) -> int | None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     if len(shape) == 1:
         return peak
-    atoms = min(most_atoms((shape[0], shape[1])), iterations or sys.maxsize)
+    atoms = min(max_atoms((shape[0], shape[1])), iterations or sys.maxsize)
     # The list of atoms doubles when it is full.
     return peak + 2 * 8 * atoms * sum(shape)

@@ -15,36 +15,36 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import storing
-from pfbench.base.selectors import by_module
-from pfbench.base.user_code import is_ours
+from pfbench.base.files import translate_os_errors
+from pfbench.base.selectors import replace_file_by_module
+from pfbench.base.user_code import is_builtin
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
-from pfbench.runs.contents import Contents, found_by
+from pfbench.runs.archive_inputs import ArchiveInputs, collect_inputs
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.making import make
-from pfbench.runs.execute import Outcome
-from pfbench.runs.lock import lock, requirements
-from pfbench.runs.planning.citing import data_sets
-from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.engines.run_task import execute_plan
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.file_audit import collect_declared_files
+from pfbench.runs.planning.citation_keys import data_sets
+from pfbench.runs.planning.plan import PlannedRun, user_names
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.reads import declared
-from pfbench.runs.rerun import Rerun, named_files, placed_anywhere, rerun
-from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, Form, write_archive
-from pfbench.runs.storage.keys import reachable
-from pfbench.runs.storage.kinds import KINDS
+from pfbench.runs.rerun import RerunReport, drop_file_paths, find_file_references, rerun
+from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, ArchiveKind, write_archive
+from pfbench.runs.storage.content_keys import reachable
+from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.store import Store
+from pfbench.runs.version_lock import lock, requirements
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, beside those that are installed."""
 
-SHORT = 1.0
+SHARE_SECONDS = 1.0
 """Seconds that each run may take by which is seen what somebody's own code reads."""
 
 
 def pack(
-    name: str, text: str, outcomes: Sequence[Outcome], store: Store, path: Path, *, version: str
+    name: str, text: str, outcomes: Sequence[PlanOutcome], store: Store, path: Path, *, version: str
 ) -> Mapping[str, Any]:
     """Write an archive of a sweep.
 
@@ -75,42 +75,42 @@ def pack(
     """
     keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
     entries = [entry for key in keys if (entry := store.get(key)) is not None]
-    own = list(dict.fromkeys(text for o in outcomes for text in own_names(o.plan.own_selectors)))
+    own = list(dict.fromkeys(text for o in outcomes for text in user_names(o.plan.user_selectors)))
     modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
-    code = code_of(frozenset(m for m in modules if not is_ours(m)))
-    contents = contents_of([outcome.plan for outcome in outcomes], code)
-    about = {
+    code = collect_user_sources(frozenset(m for m in modules if not is_builtin(m)))
+    contents = collect_archive_inputs([outcome.plan for outcome in outcomes], code)
+    subject = {
         "pfbench": version,
         "name": name,
         "planned": len(outcomes),
         "own": own,
-        "environments": _each(dict(entry.environment) for entry in entries),
-        "problems": {o.plan.problem: resolve(o.plan).on.digest for o in outcomes},
+        "environments": _unique_environments(dict(entry.environment) for entry in entries),
+        "problems": {o.plan.problem: resolve(o.plan).built_problem.digest for o in outcomes},
         "data": data_digests(o.plan for o in outcomes),
     }
     files = {SPEC: text.encode()}
     for entry in entries:
         file = KINDS["run"].file.format(shard=entry.key[:2], key=entry.key)
         files[file] = store.read("run", entry.key) or b""
-    return sealed(path, about, files, code, contents)
+    return write_archive_with_code(path, subject, files, code, contents)
 
 
-def sealed(
+def write_archive_with_code(
     path: Path,
-    about: Mapping[str, Any],
+    fields: Mapping[str, Any],
     files: Mapping[str, bytes],
     code: Mapping[str, bytes],
-    contents: Contents,
-    form: Form = PACK,
+    report: ArchiveInputs,
+    form: ArchiveKind = PACK,
 ) -> Mapping[str, Any]:
     """Write an archive with code, what that reads, and the versions that are here.
 
     Parameters
     ----------
-    about, files, form
-        As `write_archive` takes them; ``data`` may be in `about`.
-    code, contents
-        As `code_of` and `pfbench.runs.contents.found_by` return them.
+    fields, files, form
+        As `write_archive` takes them; ``data`` may be in `fields`.
+    code, report
+        As `collect_user_sources` and `pfbench.runs.archive_inputs.collect_inputs` return them.
 
     Returns
     -------
@@ -123,25 +123,25 @@ def sealed(
         If it cannot be written.
     """
     versions = lock()
-    said = {
-        **about,
-        "data": {**about.get("data", {}), **contents.data},
-        "reads": dict(contents.digests),
-        "origins": dict(contents.origins),
+    statement = {
+        **fields,
+        "data": {**fields.get("data", {}), **report.data},
+        "reads": dict(report.digests),
+        "origins": dict(report.origins),
         "lock": versions,
     }
-    inside = {**files, LOCK: requirements(versions), **code, **contents.inside}
-    with storing(f"the archive {path}"):
-        write_archive(path, inside, said, form)
-    return said
+    inside = {**files, LOCK: requirements(versions), **code, **report.files}
+    with translate_os_errors(f"the archive {path}"):
+        write_archive(path, inside, statement, form)
+    return statement
 
 
-def _each(environments: Iterator[dict[str, str]]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
+def _unique_environments(environments: Iterator[dict[str, str]]) -> list[dict[str, str]]:
+    unique_environments: list[dict[str, str]] = []
     for environment in environments:
-        if environment not in found:
-            found.append(environment)
-    return found
+        if environment not in unique_environments:
+            unique_environments.append(environment)
+    return unique_environments
 
 
 def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
@@ -150,18 +150,18 @@ def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
     return {name: file_digest(path) for name, path in paths.items() if path is not None}
 
 
-def contents_of(plans: Sequence[PlannedRun], code: Mapping[str, bytes]) -> Contents:
+def collect_archive_inputs(plans: Sequence[PlannedRun], code: Mapping[str, bytes]) -> ArchiveInputs:
     """Return the files that the code of runs reads, each own selector looked at once."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     chosen = []
     for plan in plans:
-        files = [text for text in (plan.problem, plan.algorithm) if named_files(text)]
-        if new := {*plan.own_selectors, *files} - seen:
-            seen |= new
+        files = [text for text in (plan.problem, plan.algorithm) if find_file_references(text)]
+        if new := {*plan.user_selectors, *files} - visited:
+            visited |= new
             chosen.append(plan)
     if not chosen:
-        return Contents()
-    return found_by(_dry, chosen, [placed_anywhere(plan) for plan in chosen], code)
+        return ArchiveInputs()
+    return collect_inputs(_dry, chosen, [drop_file_paths(plan) for plan in chosen], code)
 
 
 def _dry(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
@@ -169,20 +169,24 @@ def _dry(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[s
 
     Where somebody's code raises, that is what came of it.
     """
-    said: dict[str, str] = {}
+    statement: dict[str, str] = {}
     files: dict[str, tuple[str, str]] = {}
     for plan in plans:
-        name = f"{by_module(plan.algorithm)} on {by_module(plan.problem)}"
-        there = resolve(plan)
-        method = there.fit.algorithm if there.fit else None
-        files |= declared(there.on.problem, there.on.problem.set, method)
-        run = make(replace(plan, time_limit=min(SHORT, plan.time_limit or SHORT)))
+        name = f"{replace_file_by_module(plan.algorithm)} on {replace_file_by_module(plan.problem)}"
+        resolved = resolve(plan)
+        method = resolved.cached_run.algorithm if resolved.cached_run else None
+        files |= collect_declared_files(
+            resolved.built_problem.problem, resolved.built_problem.problem.set, method
+        )
+        run = execute_plan(
+            replace(plan, time_limit=min(SHARE_SECONDS, plan.time_limit or SHARE_SECONDS))
+        )
         failed = f", {run.stop_reason}" if run.status == "error" else ""
-        said[name] = f"data {there.on.digest}{failed}"
-    return said, files
+        statement[name] = f"data {resolved.built_problem.digest}{failed}"
+    return statement, files
 
 
-def code_of(modules: frozenset[str]) -> dict[str, bytes]:
+def collect_user_sources(modules: frozenset[str]) -> dict[str, bytes]:
     """Return the source of somebody's own modules, and of all of his that they import.
 
     Raises
@@ -192,7 +196,7 @@ def code_of(modules: frozenset[str]) -> dict[str, bytes]:
     """
     files = {}
     for module, path in reachable(modules).items() if modules else ():
-        if is_ours(module):
+        if is_builtin(module):
             continue
         if not all(part.isascii() and part.isidentifier() for part in module.split(".")):
             raise InputError(f"the module {module!r} cannot be in an archive: rename it.")
@@ -205,25 +209,25 @@ def code_of(modules: frozenset[str]) -> dict[str, bytes]:
 
 
 @dataclass(frozen=True)
-class Unpacked:
+class UnpackedArchive:
     """An archive in a folder of its own.
 
     Attributes
     ----------
-    about
+    manifest
         What it says of itself.
     folder
         Where it lies; its runs are a store.
     modules
         The modules of its author that are in it.
-    damaged
+    damaged_files
         The files beside them whose bytes are not those that were packed.
     """
 
-    about: Mapping[str, Any]
+    manifest: Mapping[str, Any]
     folder: Path
     modules: tuple[str, ...]
-    damaged: tuple[str, ...] = ()
+    damaged_files: tuple[str, ...] = ()
 
     @property
     def spec(self) -> Path:
@@ -235,17 +239,19 @@ class Unpacked:
         """Its runs."""
         return Store(self.folder, make=False)
 
-    def other_data(self) -> dict[str, str]:
+    def list_changed_data(self) -> dict[str, str]:
         """Return its data sets that are not here with the same bytes, and what is instead."""
-        names = [name for name in self.about["data"] if name in DATA_SETS]
+        names = [name for name in self.manifest["data"] if name in DATA_SETS]
         paths = {name: status(name).path for name in names}
-        found = dict.fromkeys(self.about["data"].keys() - DATA_SETS.keys(), "not known here")
+        changed_data = dict.fromkeys(
+            self.manifest["data"].keys() - DATA_SETS.keys(), "not known here"
+        )
         for name, path in paths.items():
             if path is None:
-                found[name] = "not here"
-            elif file_digest(path) != self.about["data"][name]:
-                found[name] = "here with other bytes"
-        return found
+                changed_data[name] = "not here"
+            elif file_digest(path) != self.manifest["data"][name]:
+                changed_data[name] = "here with other bytes"
+        return changed_data
 
     def take(self, folder: Path) -> dict[str, str]:
         """Take from a folder the files that are named in the archive, and not in it.
@@ -256,13 +262,13 @@ class Unpacked:
             Why a file was not taken, by its name.
         """
         lacking = {}
-        for name, origin in self.about.get("origins", {}).items():
+        for name, origin in self.manifest.get("origins", {}).items():
             paths = (folder / name, folder / Path(name).name)
-            path = next((one.resolve() for one in paths if one.is_file()), None)
+            path = next((path.resolve() for path in paths if path.is_file()), None)
             inside = self.folder / CODE / name
             if path is None:
                 lacking[name] = f"is not in {folder}: get it from {origin}"
-            elif file_digest(path) != self.about["reads"][name]:
+            elif file_digest(path) != self.manifest["reads"][name]:
                 lacking[name] = f"has other bytes in {folder} than its author's, from {origin}"
             elif inside.resolve().is_relative_to(self.folder.resolve()) and not inside.exists():
                 inside.parent.mkdir(parents=True, exist_ok=True)
@@ -271,7 +277,7 @@ class Unpacked:
 
 
 @contextmanager
-def unpacked(archive: Archive) -> Iterator[Unpacked]:
+def unpack_archive(archive: Archive) -> Iterator[UnpackedArchive]:
     """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
 
     A file beside the code that is damaged is left out, and named.
@@ -286,36 +292,38 @@ def unpacked(archive: Archive) -> Iterator[Unpacked]:
     code = [name for name in archive.names if name.startswith(CODE)]
     modules = tuple(sorted(_module(name) for name in code if name.endswith(".py")))
     check_new(modules)
-    damaged = archive.damaged([name for name in code if not name.endswith(".py")])
+    damaged = archive.find_damaged([name for name in code if not name.endswith(".py")])
     with TemporaryDirectory(prefix="pfbench-pack-") as temporary:
         folder = Path(temporary)
-        with storing(f"an archive's content in {folder}"):
+        with translate_os_errors(f"an archive's content in {folder}"):
             (folder / "runs").mkdir()
             (folder / CODE).mkdir()
             archive.unpack(folder, but=damaged)
         names = tuple(name.removeprefix(CODE) for name in damaged)
-        yield Unpacked(archive.about, folder, modules, names)
+        yield UnpackedArchive(archive.manifest, folder, modules, names)
 
 
-def check(content: Unpacked, share: float, engine: Engine, told: Callable[[str], object]) -> Rerun:
+def check(
+    content: UnpackedArchive, share: float, engine: Engine, notify: Callable[[str], object]
+) -> RerunReport:
     """Make a share of an archive's runs again, with the modules that are in it, and compare.
 
     Its modules are imported here: tell the user before.
     """
-    with at_hand(content):
+    with importable_archive(content):
         return rerun(
             content.store,
             share,
             engine,
-            told=told,
+            notify=notify,
             modules=content.modules,
-            anywhere=True,
-            about=content.about,
+            ignore_paths=True,
+            fields=content.manifest,
         )
 
 
 @contextmanager
-def at_hand(content: Unpacked) -> Iterator[None]:
+def importable_archive(content: UnpackedArchive) -> Iterator[None]:
     """Let the modules of an archive be found, and its files as they name them."""
     code = str(content.folder / CODE)
     # First, also where Python was started in a folder that has a module of the same name.
@@ -327,16 +335,18 @@ def at_hand(content: Unpacked) -> Iterator[None]:
         sys.path.remove(code)
 
 
-def missing(content: Unpacked, plans: Collection[PlannedRun]) -> int:
+def missing_runs(content: UnpackedArchive, plans: Collection[PlannedRun]) -> int:
     """Return how many runs that its spec plans are not in an archive."""
     rows = content.store.rows()
-    there = {_named(row["problem"], row["algorithm"], row["seed"]) for row in rows}
-    return sum(_named(plan.problem, plan.algorithm, plan.seed) not in there for plan in plans)
+    identities = {_plan_identity(row["problem"], row["algorithm"], row["seed"]) for row in rows}
+    return sum(
+        _plan_identity(plan.problem, plan.algorithm, plan.seed) not in identities for plan in plans
+    )
 
 
-def _named(problem: str, algorithm: str, seed: int) -> tuple[str, str, int]:
+def _plan_identity(problem: str, algorithm: str, seed: int) -> tuple[str, str, int]:
     """Return what a run is, wherever the files lie that its selectors name."""
-    return by_module(problem), by_module(algorithm), seed
+    return replace_file_by_module(problem), replace_file_by_module(algorithm), seed
 
 
 def _module(name: str) -> str:
@@ -352,11 +362,11 @@ def check_new(modules: Iterable[str]) -> None:
     InputError
         If there is one.
     """
-    here = Path.cwd().resolve()
-    elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != here]
+    path = Path.cwd().resolve()
+    elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != path]
     for top in sorted({module.partition(".")[0] for module in modules}):
-        known = top in sys.stdlib_module_names or top in _TAKEN
-        if known or PathFinder.find_spec(top, elsewhere):
+        is_known = top in sys.stdlib_module_names or top in _TAKEN
+        if is_known or PathFinder.find_spec(top, elsewhere):
             raise InputError(
                 f"the archive has a module {top}, and so does this Python: check it where {top} "
                 "is not installed."

@@ -16,20 +16,20 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector, by_module, module_of
-from pfbench.base.user_code import is_ours
-from pfbench.runs.engines.engine import Engine, one_thread
-from pfbench.runs.engines.making import make, memory_limited
+from pfbench.base.selectors import Selector, module_name, replace_file_by_module
+from pfbench.base.user_code import is_builtin
+from pfbench.runs.engines.engine import Engine, single_thread
+from pfbench.runs.engines.run_task import execute_plan, memory_limited
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.planning.plan import PlannedRun, user_names
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.storage.content import Entry
-from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.keys import source_digest
-from pfbench.runs.storage.planned import keys_of
+from pfbench.runs.storage.content_keys import source_digest
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.maintenance import difference, trace_difference
+from pfbench.runs.storage.run_keys import compute_keys
+from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
-from pfbench.runs.storage.upkeep import difference, trace_difference
 
 MOST_SECONDS = 600.0
 """Seconds that a run, with its problem, may take to be made again."""
@@ -48,29 +48,29 @@ ENDED_BY_A_CLOCK = "ended by a clock"
 
 
 @dataclass(frozen=True)
-class Rerun:
+class RerunReport:
     """What became of the runs that were made again.
 
     Attributes
     ----------
-    agree
+    agreeing
         How many are the same.
     differing
         Key of each that is not, and in what it differs.
     left_out
         How many of the share could not be made again, by the reason.
-    elsewhere
+    from_other_environment
         How many of those that agree have other bits, as they were made in another environment or
         by another source: their status and counts are equal, and up to `TOLERANCE` their measures.
     """
 
-    agree: int
+    agreeing: int
     differing: Sequence[tuple[str, str]]
     left_out: Mapping[str, int]
-    elsewhere: int = 0
+    from_other_environment: int = 0
 
     @property
-    def lost(self) -> int:
+    def irreproducible_runs(self) -> int:
         """How many of the share could not be made again, and should have been."""
         return sum(many for why, many in self.left_out.items() if why != ENDED_BY_A_CLOCK)
 
@@ -80,11 +80,11 @@ def rerun(
     share: float,
     engine: Engine,
     *,
-    told: Callable[[str], object] = lambda text: None,
+    notify: Callable[[str], object] = lambda text: None,
     modules: Collection[str] = (),
-    anywhere: bool = False,
-    about: Mapping[str, Any] = MappingProxyType({}),
-) -> Rerun:
+    ignore_paths: bool = False,
+    fields: Mapping[str, Any] = MappingProxyType({}),
+) -> RerunReport:
     """Make a share of a store's runs again, and compare.
 
     Nothing of somebody's own is imported but `modules`, and no file is opened that a stored
@@ -97,14 +97,14 @@ def rerun(
         The part of the runs, in (0, 1]; rounded up.
     engine
         Where they are made: in processes that can be killed, as a stranger's run may not end.
-    told
+    notify
         Is told what is made again, before it is.
     modules
         Those of somebody's own that may be imported: the user has been told of them.
-    anywhere
+    ignore_paths
         Whether runs of another source or environment are made again, too, and compared in their
         status, counts and measures.
-    about
+    fields
         What an archive of them says: ``reads``, the files that may be opened as selectors name
         them, and ``problems``, the digest of each, by which is told that its data differ.
 
@@ -119,62 +119,70 @@ def rerun(
     left_out: Counter[str] = Counter()
     environment = engine.environment()
     sources = cache(source_digest)
-    entries: list[tuple[Entry, bool]] = []
+    entries: list[tuple[StoredRun, bool]] = []
     for key in sorted(chosen):
         entry = _entry(store, key)
-        reads = about.get("reads", {})
-        reason = "damaged" if entry is None else _why_not(entry, modules, reads)
-        other = entry and not reason and _made_elsewhere(entry, environment, sources, modules)
-        if entry is None or reason or (other and not anywhere):
+        reads = fields.get("reads", {})
+        reason = "damaged" if entry is None else _refusal_reason(entry, modules, reads)
+        other = (
+            entry and not reason and _environment_difference(entry, environment, sources, modules)
+        )
+        if entry is None or reason or (other and not ignore_paths):
             left_out[reason or str(other)] += 1
             continue
         entries.append((entry, bool(other)))
-        told(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
+        notify(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
     # The files that they name are among the modules at hand.
-    plans = [placed_anywhere(PlannedRun.of_json(entry.notes["plan"])) for entry, _ in entries]
-    tasks = [Task(_again, (plan, environment), MOST_SECONDS) for plan in plans]
+    plans = [drop_file_paths(PlannedRun.from_json(entry.notes["plan"])) for entry, _ in entries]
+    tasks = [Task(_rerun_plan, (plan, environment), MOST_SECONDS) for plan in plans]
     differing, agree = [], []
     for result in engine.do(tasks) if tasks else ():
         entry, elsewhere = entries[result.index]
         if result.status != "done":
             left_out[f"not made again: {result.status}: {result.reason}"] += 1
-        elif found := _other_data(entry, result, about) or (
-            difference_of(entry.run, result.value[1]) if elsewhere else _differs(entry, result)
+        elif data_difference := _data_difference(entry, result, fields) or (
+            describe_difference(entry.run, result.value[1])
+            if elsewhere
+            else _differs(entry, result)
         ):
-            differing.append((entry.key, found))
+            differing.append((entry.key, data_difference))
         else:
-            alike = Entry(entry.key, result.value[1], entry.environment)
+            alike = StoredRun(entry.key, result.value[1], entry.environment)
             agree.append(elsewhere and bool(difference("run", entry, alike)))
-    return Rerun(len(agree), sorted(differing), left_out, sum(agree))
+    return RerunReport(len(agree), sorted(differing), left_out, sum(agree))
 
 
-def _entry(store: Store, key: str) -> Entry | None:
+def _entry(store: Store, key: str) -> StoredRun | None:
     try:
-        found = store.look("run", key)
-    except Damaged:
+        stat_entry = store.stat_entry("run", key)
+    except DamagedFileError:
         return None
-    return None if found is None else found[0]
+    return None if stat_entry is None else stat_entry[0]
 
 
-def _why_not(entry: Entry, modules: Collection[str], reads: Collection[str]) -> str:
+def _refusal_reason(entry: StoredRun, modules: Collection[str], reads: Collection[str]) -> str:
     """Return why a run cannot be made again; empty if it can."""
     run = entry.run
     try:
-        plan = PlannedRun.of_json(entry.notes.get("plan", {}))
+        plan = PlannedRun.from_json(entry.notes.get("plan", {}))
     except InputError:
         return "stored without its plan"
     if (plan.problem, plan.algorithm, plan.seed) != (run.problem, run.algorithm, run.seed):
         return "stored with the plan of another run"
-    if any(module_of(name) not in modules for name in own_names(plan.own_selectors)):
+    if any(module_name(name) not in modules for name in user_names(plan.user_selectors)):
         return "of somebody's own modules, which are not imported"
-    named = [one for text in (plan.problem, plan.algorithm) for one in named_files(text)]
-    if any(PurePath(one).as_posix() not in reads for one in named):
+    named = [
+        file_reference
+        for text in (plan.problem, plan.algorithm)
+        for file_reference in find_file_references(text)
+    ]
+    if any(PurePath(name).as_posix() not in reads for name in named):
         return "of a file that its selector names, which is not opened"
     return ENDED_BY_A_CLOCK if run.status in BY_THE_CLOCK else ""
 
 
-def _made_elsewhere(
-    entry: Entry,
+def _environment_difference(
+    entry: StoredRun,
     environment: Mapping[str, str],
     sources: Callable[[frozenset[str]], str],
     modules: Collection[str],
@@ -185,56 +193,61 @@ def _made_elsewhere(
     source = entry.notes.get("source") or {}
     named = source.get("modules")
     # To look for the source of a module may import its package.
-    if not isinstance(named, list) or not all(is_ours(str(m)) or m in modules for m in named):
+    if not isinstance(named, list) or not all(is_builtin(str(m)) or m in modules for m in named):
         return "made by another source"
     same = sources(frozenset(named)) == source["digest"]
     return "" if same else "made by another source"
 
 
-def named_files(selector: str) -> list[str]:
+def find_file_references(selector: str) -> list[str]:
     """Return what a selector may name files by: paths, and whatever is an `edition`."""
-    texts = Selector.parse(by_module(selector)).texts.items()
+    texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
 
-def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run, str]:
+def _rerun_plan(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run, str]:
     """Return the key of a run, the run, made here, and the digest of its problem."""
-    with memory_limited(MOST_MEMORY), one_thread():
-        key, digest = keys_of([plan], environment)[plan].key, resolve(plan).on.digest
-        return key, make(plan), digest
+    with memory_limited(MOST_MEMORY), single_thread():
+        key, digest = (
+            compute_keys([plan], environment)[plan].key,
+            resolve(plan).built_problem.digest,
+        )
+        return key, execute_plan(plan), digest
 
 
-def placed_anywhere(plan: PlannedRun) -> PlannedRun:
+def drop_file_paths(plan: PlannedRun) -> PlannedRun:
     """Return a plan with MODULE:NAME for FILE.py:NAME, wherever the files lie."""
     return replace(
         plan,
-        problem=by_module(plan.problem),
-        algorithm=by_module(plan.algorithm),
-        measures=tuple(map(by_module, plan.measures)),
+        problem=replace_file_by_module(plan.problem),
+        algorithm=replace_file_by_module(plan.algorithm),
+        measures=tuple(map(replace_file_by_module, plan.measures)),
     )
 
 
-def _differs(entry: Entry, result: Result) -> str:
+def _differs(entry: StoredRun, result: Result) -> str:
     """Return in what a run that was made again differs from the stored one; empty if in nothing."""
     key, run, _ = result.value
     if key != entry.key:
         return "key, which is that of another run"
-    return difference("run", entry, Entry(key, run, entry.environment)) or ""
+    return difference("run", entry, StoredRun(key, run, entry.environment)) or ""
 
 
-def _other_data(entry: Entry, result: Result, about: Mapping[str, Any]) -> str:
+def _data_difference(entry: StoredRun, result: Result, fields: Mapping[str, Any]) -> str:
     """Return that the data of a run's problem are not the archive's, and what may have changed."""
-    stated = {by_module(text): digest for text, digest in about.get("problems", {}).items()}
-    problem = by_module(entry.run.problem)
-    if stated.get(problem) in (None, result.value[2]):
+    digests = {
+        replace_file_by_module(text): digest for text, digest in fields.get("problems", {}).items()
+    }
+    problem = replace_file_by_module(entry.run.problem)
+    if digests.get(problem) in (None, result.value[2]):
         return ""
-    reads = ", ".join(about.get("reads", {}))
+    reads = ", ".join(fields.get("reads", {}))
     return f"data: {problem} has another digest" + (
         f" (its author's code reads {reads})" * (":" in problem and bool(reads))
     )
 
 
-def difference_of(theirs: Run, mine: Run, tolerance: float = TOLERANCE) -> str:
+def describe_difference(recorded: Run, recomputed: Run, tolerance: float = TOLERANCE) -> str:
     """Return in which status, count or measure a run differs; empty if in none.
 
     Parameters
@@ -242,10 +255,10 @@ def difference_of(theirs: Run, mine: Run, tolerance: float = TOLERANCE) -> str:
     tolerance
         By how much of the largest of its column a measure may differ.
     """
-    counted, here = _counted(theirs), _counted(mine)
-    found = next((name for name, value in counted.items() if value != here[name]), "")
-    return found or trace_difference(theirs, mine, tolerance) or ""
+    counted, counted_fields = _collect_counted_fields(recorded), _collect_counted_fields(recomputed)
+    text = next((name for name, value in counted.items() if value != counted_fields[name]), "")
+    return text or trace_difference(recorded, recomputed, tolerance) or ""
 
 
-def _counted(run: Run) -> dict[str, Any]:
+def _collect_counted_fields(run: Run) -> dict[str, Any]:
     return {**run.counts.as_dict(), "iterations": run.iterations, "status": run.status}

@@ -16,18 +16,18 @@ from dataclasses import replace
 from statistics import median_high
 from typing import Any
 
-from pfbench.runs.execute import Outcome
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import reached
+from pfbench.runs.loop.stop import first_rows_reaching
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Spec, Study
-from pfbench.runs.planning.tune import Choice, Trial, Tune
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
 
-Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[Outcome]]
+Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
 """Returns what became of planned runs, which are of the search of a spec."""
 
 
-def settled(spec: Spec, make: Make) -> Spec:
+def resolve_tuning(spec: Spec, make: Make) -> Spec:
     """Return a spec in which each tuned method stands at what was chosen; the search is made first.
 
     A spec without tuning is returned as it is.
@@ -36,54 +36,58 @@ def settled(spec: Spec, make: Make) -> Spec:
     if not searches:
         return spec
     runs = {outcome.plan: outcome.entry.run for outcome in make(spec, searches)}
-    spec = spec.each(lambda study: _grown(study, _choices(study, runs)))
+    spec = spec.map_studies(lambda study: _extend_grids(study, _read_choices(study, runs)))
     further = [plan for plan in spec.searches() if plan not in runs]
     if further:
         runs |= {outcome.plan: outcome.entry.run for outcome in make(spec, further)}
-    return spec.each(lambda study: _settled(study, _choices(study, runs)))
+    return spec.map_studies(lambda study: _resolve_study(study, _read_choices(study, runs)))
 
 
-def _grown(study: Study, choices: Sequence[Choice]) -> Study:
+def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
     """Return a study in which grids go on beyond the ends at which a choice lies."""
-    if study.tune and study.tune.beyond:
-        choices = [replace(choice, beyond=tuple(choice.further())) for choice in choices]
+    if study.tune and study.tune.extends_grid:
+        choices = [
+            replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
+        ]
     return replace(study, choices=tuple(choices))
 
 
-def _choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Choice, ...]:
+def _read_choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
     """Return what is chosen of the trials of each method; nothing where nothing is tuned."""
     if study.tune is None:
         return ()
-    beyond = {choice.key: choice.beyond for choice in study.choices}
+    points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
     choices = []
-    for problem, method, setting in study.tuned():
+    for problem, method, setting in study.iterate_tuned():
         trials = tuple(
-            trial(study.tune, values, [runs[plan] for plan in plans])
+            make_trial(study.tune, values, [runs[plan] for plan in plans])
             for values, plans in study.trials(problem, method, setting)
         )
-        choice = Choice(problem.selector, method.selector, setting.values, trials)
-        choices.append(replace(choice, beyond=beyond.get(choice.key, ())))
+        choice = TuningChoice(problem.selector, method.selector, setting.values, trials)
+        choices.append(replace(choice, points_beyond=points_beyonds.get(choice.key, ())))
     return tuple(choices)
 
 
-def _settled(study: Study, choices: tuple[Choice, ...]) -> Study:
+def _resolve_study(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
     """Return a study with its tuned methods among the algorithms."""
-    tuned = (Named(one.tuned_label, one.selector) for one in study.tuned_methods)
+    tuned = (
+        LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
+    )
     return replace(study, algorithms=(*study.algorithms, *tuned), choices=choices)
 
 
-def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
+def make_trial(tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]) -> TuningTrial:
     """Return what became of one point of a grid, from its runs by the seeds of the search."""
-    whole = [run.counts.as_dict()[tune.count] for run in runs]
-    firsts = [reached(tune.targets, run) for run in runs]
+    complete = [run.counts.as_dict()[tune.count] for run in runs]
+    firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []
-    for at, target in enumerate(tune.targets):
-        calls = [found[at]["calls"] for found in firsts]
+    for index, target in enumerate(tune.targets):
+        calls = [first[index]["calls"] for first in firsts]
         spent = sum(
             all_of_it if to_it is None else to_it[tune.count]
-            for to_it, all_of_it in zip(calls, whole, strict=True)
+            for to_it, all_of_it in zip(calls, complete, strict=True)
         )
         hits.append(sum(to_it is not None for to_it in calls))
         expected.append(spent / hits[-1] if hits[-1] else math.inf)
-        last.append(median_high(run.last(target.measure) for run in runs))
-    return Trial(values, tuple(hits), tuple(expected), tuple(last), sum(whole))
+        last.append(median_high(run.final_value(target.measure) for run in runs))
+    return TuningTrial(values, tuple(hits), tuple(expected), tuple(last), sum(complete))

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, norm
-from pfbench.base.errors import Diverged
-from pfbench.sets.body import gradient, plain_gradient, projectable
+from pfbench.base.errors import DivergedError
+from pfbench.sets.body import as_gradient, check_projectable, gradient
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
-from pfbench.sets.vectors import VectorSet, winner
+from pfbench.sets.vectors import VectorSet, argmax_modulus
 
 
 class L1Ball(VectorSet, NormBall):
@@ -32,9 +32,9 @@ class L1Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
-        g = plain_gradient(g, self.shape)
-        index = winner(g, int(np.argmax(np.abs(g))))
-        return self._filled(index, -math.copysign(self.radius, g[index]))
+        g = as_gradient(g, self.shape)
+        index = argmax_modulus(g, int(np.argmax(np.abs(g))))
+        return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return minus radius times the largest modulus in g, twice."""
@@ -43,7 +43,7 @@ class L1Ball(VectorSet, NormBall):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        y = projectable(y, self.shape)
+        y = check_projectable(y, self.shape)
         size = np.abs(y)
         if size.sum() <= self.radius:
             return y.copy()
@@ -52,7 +52,7 @@ class L1Ball(VectorSet, NormBall):
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
         sign = 1.0 if rng.integers(2) else -1.0
-        return self._filled(int(rng.integers(self.d)), sign * self.radius)
+        return self._fill_vector(int(rng.integers(self.d)), sign * self.radius)
 
 
 class L2Ball(VectorSet, NormBall):
@@ -69,14 +69,14 @@ class L2Ball(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g/|g|; for g = 0 the point radius e_1."""
-        g = plain_gradient(g, self.shape)
+        g = as_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
-            raise Diverged(
+            raise DivergedError(
                 "the gradient handed to the linear minimisation has NaN or infinite entries"
             )
         if largest == 0.0:
-            return self._filled(0, self.radius)
+            return self._fill_vector(0, self.radius)
         scaled = g / largest
         return (-self.radius / norm(scaled)) * scaled
 
@@ -91,7 +91,7 @@ class L2Ball(VectorSet, NormBall):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        y = projectable(y, self.shape)
+        y = check_projectable(y, self.shape)
         largest = float(np.abs(y).max())
         if largest == 0.0:
             return y.copy()
@@ -127,11 +127,11 @@ class LinfBall(VectorSet, NormBall):
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
-        g = plain_gradient(g, self.shape)
-        winner(g, int(np.argmax(np.abs(g))))
+        g = as_gradient(g, self.shape)
+        argmax_modulus(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
-    def steepest(self, g: Any) -> Floats:
+    def steepest_direction(self, g: Any) -> Floats:
         """Return -radius sgn(g), sgn(0) = 0."""
         return np.asarray(-self.radius * np.sign(gradient(g, self.shape)))
 
@@ -142,7 +142,7 @@ class LinfBall(VectorSet, NormBall):
 
     def project(self, y: Floats) -> Floats:
         """Return y with its entries cut to the interval."""
-        return np.clip(projectable(y, self.shape), -self.radius, self.radius)
+        return np.clip(check_projectable(y, self.shape), -self.radius, self.radius)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""

@@ -8,12 +8,12 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer
-from pfbench.sets.body import Body, gradient, is_point, normalised
+from pfbench.base.checks import check_integer
+from pfbench.sets.body import ConvexBody, gradient, is_point, scale_to_unit
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Birkhoff(Body):
+class BirkhoffPolytope(ConvexBody):
     """Doubly stochastic m x m matrices: the convex hull of the permutation matrices.
 
     Raises
@@ -31,7 +31,7 @@ class Birkhoff(Body):
     m: int
 
     def __post_init__(self) -> None:
-        integer("m", self.m, least=1)
+        check_integer("m", self.m, minimum=1)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -44,7 +44,7 @@ class Birkhoff(Body):
         return math.sqrt(2.0 * self.m) if self.m > 1 else 0.0
 
     @property
-    def largest_norm(self) -> float:
+    def max_norm(self) -> float:
         """Exact, that of a vertex: sqrt(m)."""
         return math.sqrt(self.m)
 
@@ -53,7 +53,7 @@ class Birkhoff(Body):
 
         Ties are resolved in the same way each time (for g = 0, by the identity).
         """
-        scaled, _ = normalised(gradient(g, self.shape))
+        scaled, _ = scale_to_unit(gradient(g, self.shape))
         return self._vertex(scipy.optimize.linear_sum_assignment(scaled)[1])
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:

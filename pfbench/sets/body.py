@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers, read_only
-from pfbench.base.errors import Diverged, InputError, Refused
-from pfbench.base.parameters import Parameter, declared
-from pfbench.points.forms import described
+from pfbench.base.arrays import Floats, Integers, as_read_only
+from pfbench.base.errors import DivergedError, InputError, RefusedError
+from pfbench.base.parameters import Parameter, collect_declared_parameters
+from pfbench.points.point_formats import describe
 
 _FLOAT = np.dtype(np.float64)
 _GRADIENT = "the gradient handed to the linear minimisation"
 
 
-def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
+def check_finite(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return `value` as a float64 array of `shape`.
 
     Raises
@@ -28,13 +28,13 @@ def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
     Diverged
         If it has NaN or infinite entries.
     """
-    array = plain(what, value, shape)
+    array = as_finite_shape(subject, value, shape)
     if not np.isfinite(array).all():
-        raise Diverged(f"{what} has NaN or infinite entries")
+        raise DivergedError(f"{subject} has NaN or infinite entries")
     return array
 
 
-def plain(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
+def as_finite_shape(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return `value` as a plain float64 array of `shape`, finite or not.
 
     Raises
@@ -46,26 +46,26 @@ def plain(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
         array: Floats = value
         return array
     if not isinstance(value, np.ndarray) or value.shape != shape:
-        found = value.shape if isinstance(value, np.ndarray) else type(value).__name__
-        raise InputError(f"{what} must be a dense array of shape {shape}, not {found}.")
+        text = value.shape if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputError(f"{subject} must be a dense array of shape {shape}, not {text}.")
     if isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiub":
-        raise InputError(f"{what} must be an array of real numbers, not {described(value)}.")
+        raise InputError(f"{subject} must be an array of real numbers, not {describe(value)}.")
     return np.asarray(value, dtype=np.float64)
 
 
 def gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient handed to a linear minimisation, checked by `finite`."""
-    return finite(_GRADIENT, g, shape)
+    """Return the gradient handed to a linear minimisation, checked by `check_finite`."""
+    return check_finite(_GRADIENT, g, shape)
 
 
-def plain_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
+def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     """Return the gradient handed to a linear minimisation that looks at its entries itself."""
-    return plain(_GRADIENT, g, shape)
+    return as_finite_shape(_GRADIENT, g, shape)
 
 
-def projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point handed to a projection, checked by `finite`."""
-    return finite("the point to project", y, shape)
+def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the point handed to a projection, checked by `check_finite`."""
+    return check_finite("the point to project", y, shape)
 
 
 def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
@@ -73,23 +73,23 @@ def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
     return isinstance(x, np.ndarray) and x.shape == shape and bool(np.isfinite(x).all())
 
 
-def normalised(g: Floats) -> tuple[Floats, int]:
+def scale_to_unit(g: Floats) -> tuple[Floats, int]:
     """Return ``g / 2**k`` with largest modulus in [0.5, 1), and k: sums can then not overflow."""
     exponent = int(np.frexp(np.abs(g).max(initial=0.0))[1])
     return np.asarray(np.ldexp(g, -exponent)), exponent
 
 
-def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def as_frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return a read-only copy."""
-    return read_only(array.copy())
+    return as_read_only(array.copy())
 
 
-class Described:
+class ArrayDataclass:
     """A frozen dataclass with arrays among its fields: compared and printed by their content."""
 
     def __repr__(self) -> str:
         fields = (f for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
-        inside = ", ".join(f"{f.name}={_described(getattr(self, f.name))}" for f in fields)
+        inside = ", ".join(f"{f.name}={_describe_value(getattr(self, f.name))}" for f in fields)
         return f"{type(self).__name__}({inside})"
 
     def __eq__(self, other: object) -> bool:
@@ -99,7 +99,7 @@ class Described:
         return hash(repr(self))
 
 
-def _described(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if not isinstance(value, np.ndarray):
         return repr(value)
     little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
@@ -107,7 +107,7 @@ def _described(value: Any) -> str:
     return f"<{value.dtype} {value.shape} sha256:{digest[:16]}>"
 
 
-class Body(Described, ABC):
+class ConvexBody(ArrayDataclass, ABC):
     """A convex compact set of arrays of one shape.
 
     Attributes
@@ -120,7 +120,7 @@ class Body(Described, ABC):
         Where the linear minimisation is from.
     points
         What its points are: vectors, matrices, square matrices.
-    needs
+    required_arguments
         What it needs from Python, with the call that makes it; empty if a selector can say all.
     diameter_is_exact
         Whether `diameter` is the diameter, or an upper bound of it.
@@ -132,17 +132,17 @@ class Body(Described, ABC):
     summary: ClassVar[str] = ""
     source: ClassVar[str]
     points: ClassVar[str] = "vectors"
-    needs: ClassVar[str] = ""
+    required_arguments: ClassVar[str] = ""
     diameter_is_exact: ClassVar[bool] = True
     polytope: ClassVar[bool] = False
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return the parameters of its selector by name: the fields that declare themselves."""
-        return declared(cls)
+        return collect_declared_parameters(cls)
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+    def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
         """Build it for points of a shape that fits `points`, from its parameters."""
         make: Callable[..., Self] = cls
         return make(shape if cls.points == "matrices" else shape[0], **parameters)
@@ -163,7 +163,7 @@ class Body(Described, ABC):
         """Euclidean diameter; see `diameter_is_exact`."""
 
     @property
-    def largest_norm(self) -> float:
+    def max_norm(self) -> float:
         """An upper bound of the Euclidean norm of a point."""
         return float(np.linalg.norm(self.start())) + self.diameter
 
@@ -198,7 +198,7 @@ class Body(Described, ABC):
         Refused
             If there is no closed form, or it would form too large a matrix.
         """
-        raise Refused(
+        raise RefusedError(
             f"there is no closed form of the projection onto the set {self.name}: use a "
             "projection-free method on this problem."
         )
@@ -216,7 +216,7 @@ class Body(Described, ABC):
         """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
 
 
-class VectorBody(Body):
+class VectorConvexBody(ConvexBody):
     """A convex compact set of vectors of length `d`."""
 
     if TYPE_CHECKING:  # a field or a property of each set
@@ -230,14 +230,14 @@ class VectorBody(Body):
         """(d,)."""
         return (self.d,)
 
-    def _filled(self, where: Any, value: float) -> Floats:
+    def _fill_vector(self, location: Any, value: float) -> Floats:
         """Return the vector with a value at these indices and 0 elsewhere."""
         vector = np.zeros(self.d)
-        vector[where] = value
+        vector[location] = value
         return vector
 
 
-class GreedyBody(VectorBody):
+class GreedyPolytope(VectorConvexBody):
     """A polytope whose vertices come from orders of the entries, by a greedy algorithm."""
 
     polytope: ClassVar[bool] = True

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import VectorBody, frozen, gradient, is_point, projectable
+from pfbench.sets.body import VectorConvexBody, as_frozen, check_projectable, gradient, is_point
 from pfbench.sets.vectors import VectorSet
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Box(VectorBody):
+class Box(VectorConvexBody):
     """Vectors x of length d with lower <= x <= upper in every entry.
 
     Parameters
@@ -42,7 +42,7 @@ class Box(VectorBody):
     upper: float | Floats = parameter(1.0, "largest value of every entry")
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
+        check_integer("d", self.d, minimum=1)
         for name in ("lower", "upper"):
             object.__setattr__(self, name, self._bound(name, getattr(self, name)))
         crossed = np.flatnonzero(np.broadcast_to(np.greater(self.lower, self.upper), self.shape))
@@ -53,8 +53,8 @@ class Box(VectorBody):
 
     def _bound(self, name: str, value: Any) -> float | Floats:
         if np.ndim(value) == 0:
-            return real(name, value.item() if isinstance(value, np.ndarray) else value)
-        return frozen(finite_array(name, value, shape=self.shape))
+            return check_real(name, value.item() if isinstance(value, np.ndarray) else value)
+        return as_frozen(check_finite_array(name, value, shape=self.shape))
 
     @property
     def diameter(self) -> float:
@@ -69,7 +69,7 @@ class Box(VectorBody):
 
     def project(self, y: Any) -> Floats:
         """Return y with its entries cut to the bounds; O(d)."""
-        return np.clip(projectable(y, self.shape), self.lower, self.upper)
+        return np.clip(check_projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x keeps the bounds, up to tolerance times the largest bound's modulus."""
@@ -89,7 +89,7 @@ class Box(VectorBody):
 
 
 @dataclass(frozen=True)
-class KSparse(VectorSet):
+class KSparsePolytope(VectorSet):
     """The convex hull of the vectors with k entries +-radius and 0 elsewhere.
 
     It is the intersection of the l1 ball of k radius and the l-infinity ball of radius.
@@ -118,7 +118,7 @@ class KSparse(VectorSet):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if integer("k", self.k, least=1) > self.d:
+        if check_integer("k", self.k, minimum=1) > self.d:
             raise InputError(f"k={self.k} must be at most d={self.d}.")
 
     @property
@@ -143,16 +143,16 @@ class KSparse(VectorSet):
 
         Exact up to rounding, by a binary search among the breakpoints; O(d log d).
         """
-        y = projectable(y, self.shape)
+        y = check_projectable(y, self.shape)
         size = np.abs(y)
         if np.clip(size, 0.0, self.radius).sum() <= self.k * self.radius:
             return np.clip(y, -self.radius, self.radius)
         # The k-th largest modulus is within radius of the solution: shifted to it, huge entries
         # stay exact.
         shifted = size - np.partition(size, self.d - self.k)[self.d - self.k]
-        return np.copysign(self._lowered(shifted), y)
+        return np.copysign(self._soft_clip(shifted), y)
 
-    def _lowered(self, size: Floats) -> Floats:
+    def _soft_clip(self, size: Floats) -> Floats:
         """Return clip(size - tau, 0, radius) for the tau at which it sums to k radius."""
         r, total = self.radius, self.k * self.radius
         reach = size - r

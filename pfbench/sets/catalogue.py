@@ -12,28 +12,28 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
+from pfbench.base.names import lookup
 from pfbench.base.parameters import check_complete, check_known
-from pfbench.base.user_code import blamed, load
+from pfbench.base.user_code import attribute_errors, load
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
-from pfbench.sets.birkhoff import Birkhoff
-from pfbench.sets.body import Body
-from pfbench.sets.box import Box, KSparse
-from pfbench.sets.flow import UnitFlow
-from pfbench.sets.groups import GroupLasso
-from pfbench.sets.matrices import ColumnBall, MaxColumnBall, MaxRowBall, RowBall, SpectralBall
-from pfbench.sets.matroid import MatroidBase, SpanningTree
+from pfbench.sets.birkhoff import BirkhoffPolytope
+from pfbench.sets.body import ConvexBody
+from pfbench.sets.box import Box, KSparsePolytope
+from pfbench.sets.flow import UnitFlowPolytope
+from pfbench.sets.groups import GroupLassoBall
+from pfbench.sets.matrix_balls import ColumnBall, MaxColumnBall, MaxRowBall, RowBall, SpectralBall
+from pfbench.sets.matroid import MatroidBasePolytope, SpanningTreePolytope
 from pfbench.sets.nuclear import NuclearBall
-from pfbench.sets.penalties import GroupPenalty, L1Penalty, NuclearPenalty, Penalty
+from pfbench.sets.penalties import GroupPenalty, L1Penalty, NormPenalty, NuclearPenalty
 from pfbench.sets.simplex import Simplex
 from pfbench.sets.spectrahedron import Spectrahedron
-from pfbench.sets.submodular import Permutahedron, SubmodularBase
+from pfbench.sets.submodular import Permutahedron, SubmodularBasePolytope
 
 Shape = tuple[int, ...]
 
-Entry = TypeVar("Entry", type[Body], type[Penalty])
+SetEntry = TypeVar("SetEntry", type[ConvexBody], type[NormPenalty])
 
-SETS: Mapping[str, type[Body]] = MappingProxyType(
+SETS: Mapping[str, type[ConvexBody]] = MappingProxyType(
     {
         cls.name: cls
         for cls in (
@@ -49,26 +49,26 @@ SETS: Mapping[str, type[Body]] = MappingProxyType(
             LinfBall,
             Simplex,
             Box,
-            KSparse,
-            GroupLasso,
-            Birkhoff,
-            UnitFlow,
-            SpanningTree,
-            MatroidBase,
-            SubmodularBase,
+            KSparsePolytope,
+            GroupLassoBall,
+            BirkhoffPolytope,
+            UnitFlowPolytope,
+            SpanningTreePolytope,
+            MatroidBasePolytope,
+            SubmodularBasePolytope,
             Permutahedron,
         )
     }
 )
 """Every feasible set's class by name."""
 
-PENALTIES: Mapping[str, type[Penalty]] = MappingProxyType(
+PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
     {cls.name: cls for cls in (L1Penalty, NuclearPenalty, GroupPenalty)}
 )
 """Every penalty's class by name."""
 
 
-def takes(entry: type[Body] | type[Penalty], shape: Shape) -> bool:
+def set_parameters(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
     """Return whether a selector can build a set or a penalty for points of a shape."""
     matrix = len(shape) == 2
     fits = {
@@ -77,10 +77,10 @@ def takes(entry: type[Body] | type[Penalty], shape: Shape) -> bool:
         "matrices": matrix,
         "square matrices": matrix and shape[0] == shape[-1],
     }
-    return not entry.needs and fits.get(entry.points, False)
+    return not entry.required_arguments and fits.get(entry.points, False)
 
 
-def feasible_set(name: str, shape: Shape, **parameters: Any) -> Body:
+def feasible_set(name: str, shape: Shape, **parameters: Any) -> ConvexBody:
     """Build a set by name for points of a shape.
 
     Parameters
@@ -98,17 +98,19 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> Body:
         If the name or a parameter is unknown, missing or out of range, if the points have another
         shape, or if the set needs a graph or a function.
     """
-    found: Body = _built("set", name, set_class(name), SETS, shape, parameters)
-    return found
+    body: ConvexBody = _build("set", name, set_class(name), SETS, shape, parameters)
+    return body
 
 
-def penalty(name: str, shape: Shape, **parameters: Any) -> Penalty:
+def penalty(name: str, shape: Shape, **parameters: Any) -> NormPenalty:
     """Build a penalty by name for points of a shape; see `feasible_set`."""
-    found: Penalty = _built("penalty", name, penalty_class(name), PENALTIES, shape, parameters)
-    return found
+    penalty: NormPenalty = _build(
+        "penalty", name, penalty_class(name), PENALTIES, shape, parameters
+    )
+    return penalty
 
 
-def set_class(name: str) -> type[Body]:
+def set_class(name: str) -> type[ConvexBody]:
     """Return the class of a set by its name, ours or somebody's own, which is imported.
 
     Raises
@@ -116,47 +118,53 @@ def set_class(name: str) -> type[Body]:
     InputError
         If the name is unknown, or what it names is no set.
     """
-    return _own("set", name, Body) if ":" in name else named("set", name, SETS)
+    return _load_user_class("set", name, ConvexBody) if ":" in name else lookup("set", name, SETS)
 
 
-def penalty_class(name: str) -> type[Penalty]:
+def penalty_class(name: str) -> type[NormPenalty]:
     """Return the class of a penalty by its name; see `set_class`."""
-    return _own("penalty", name, Penalty) if ":" in name else named("penalty", name, PENALTIES)
+    return (
+        _load_user_class("penalty", name, NormPenalty)
+        if ":" in name
+        else lookup("penalty", name, PENALTIES)
+    )
 
 
-def _own(kind: str, name: str, base: type) -> Any:
+def _load_user_class(kind: str, name: str, base: type) -> Any:
     """Load the class of somebody's own set or penalty; refuse what is none."""
-    found = load(name)
+    data = load(name)
     home = f"{base.__module__}.{base.__name__}"
-    if not isinstance(found, type) or not issubclass(found, base):
+    if not isinstance(data, type) or not issubclass(data, base):
         raise InputError(f"{name} is no {kind}: it must be a class that derives from {home}.")
-    if not is_dataclass(found):
+    if not is_dataclass(data):
         raise InputError(f"{name} must be a dataclass: its fields are what runs are known by.")
-    if inspect.isabstract(found):
+    if inspect.isabstract(data):
         raise InputError(
-            f"{name} is no {kind}: it lacks {', '.join(sorted(found.__abstractmethods__))}."
+            f"{name} is no {kind}: it lacks {', '.join(sorted(data.__abstractmethods__))}."
         )
-    return found
+    return data
 
 
-def _built(
+def _build(
     kind: str,
     name: str,
-    entry: Entry,
-    entries: Mapping[str, Entry],
+    entry: SetEntry,
+    entries: Mapping[str, SetEntry],
     shape: Shape,
-    given: Mapping[str, Any],
+    parameters: Mapping[str, Any],
 ) -> Any:
     """Return the set or penalty of a class, if that can be built for the shape from these."""
-    if entry.needs:
-        raise InputError(f"the {kind} {name} is built in Python only, as it needs {entry.needs}.")
-    if not takes(entry, shape):
-        fitting = ", ".join(other for other in entries if takes(entries[other], shape))
+    if entry.required_arguments:
+        raise InputError(
+            f"the {kind} {name} is built in Python only, as it needs {entry.required_arguments}."
+        )
+    if not set_parameters(entry, shape):
+        fitting = ", ".join(other for other in entries if set_parameters(entries[other], shape))
         raise InputError(
             f"the {kind} {name} is for {entry.points}, and these points have shape {shape}: choose "
             f"one of {fitting}."
         )
-    check_known(f"the {kind} {name}", given, entry.parameters())
-    check_complete(f"the {kind} {name}", given, entry.parameters())
-    with blamed(f"the {kind} {name}") if ":" in name else nullcontext():
-        return entry.of_shape(shape, **given)
+    check_known(f"the {kind} {name}", parameters, entry.parameters())
+    check_complete(f"the {kind} {name}", parameters, entry.parameters())
+    with attribute_errors(f"the {kind} {name}") if ":" in name else nullcontext():
+        return entry.for_shape(shape, **parameters)

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.kernels import graphs
-from pfbench.sets.body import VectorBody, frozen, gradient, is_point, normalised
+from pfbench.sets.body import VectorConvexBody, as_frozen, gradient, is_point, scale_to_unit
 
 
-def checked_edges(edges: Any, kind: str) -> Integers:
+def check_edges(edges: Any, kind: str) -> Integers:
     """Return edges as a read-only array of shape (E, 2).
 
     Raises
@@ -33,11 +33,11 @@ def checked_edges(edges: Any, kind: str) -> Integers:
     if array.min() < 0:
         first = int(np.flatnonzero((array < 0).any(axis=1))[0])
         raise InputError(f"edge {first} has a negative node: number the nodes 0, 1, ...")
-    return frozen(array.astype(np.int64))
+    return as_frozen(array.astype(np.int64))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class UnitFlow(VectorBody):
+class UnitFlowPolytope(VectorConvexBody):
     """Flows of value 1 from an origin to a destination in a directed acyclic graph.
 
     A point has one entry for each edge; the vertices are the incidence vectors of the paths.
@@ -59,7 +59,7 @@ class UnitFlow(VectorBody):
     name: ClassVar[str] = "unit-flow"
     polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "unit flows through a directed acyclic graph: convex hull of its paths"
-    needs: ClassVar[str] = "a graph: UnitFlow(edges, origin, destination)"
+    required_arguments: ClassVar[str] = "a graph: UnitFlow(edges, origin, destination)"
     source: ClassVar[str] = "shortest path in topological order: Cormen et al. 2022, chapter 22"
 
     edges: Integers
@@ -67,9 +67,9 @@ class UnitFlow(VectorBody):
     destination: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", checked_edges(self.edges, "tail, head"))
+        object.__setattr__(self, "edges", check_edges(self.edges, "tail, head"))
         for name in ("origin", "destination"):
-            node = integer(name, getattr(self, name), least=0)
+            node = check_integer(name, getattr(self, name), minimum=0)
             if node >= self._nodes:
                 raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
         if self.origin == self.destination:
@@ -131,9 +131,9 @@ class UnitFlow(VectorBody):
         into = np.full(self._nodes, -1, dtype=np.int64)
         inner = np.flatnonzero(stuck[self._tails] & stuck[self._graph.heads])
         into[self._graph.heads[inner]] = inner
-        node, seen = int(np.flatnonzero(stuck)[0]), set[int]()
-        while node not in seen:
-            seen.add(node)
+        node, nodes = int(np.flatnonzero(stuck)[0]), set[int]()
+        while node not in nodes:
+            nodes.add(node)
             node = int(self._tails[into[node]])
         return int(into[node])
 
@@ -143,17 +143,17 @@ class UnitFlow(VectorBody):
     def diameter(self) -> float:
         """Exact: the square root of the most edges in which two paths differ.
 
-        O(E log E); see `pfbench.kernels.graphs.most_different_paths`.
+        O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
         """
         paths = self._order, self._graph, self.origin, self.destination
-        return math.sqrt(graphs.most_different_paths(*paths))
+        return math.sqrt(graphs.max_path_difference(*paths))
 
     def lo(self, g: Any) -> Floats:
         """Return the incidence vector of a path of least cost g, shape (E,); O(E).
 
         Ties go to the lowest edge at each node, from the origin on.
         """
-        return self._along(self._cheapest(normalised(gradient(g, self.shape))[0]))
+        return self._path_vector(self._cheapest(scale_to_unit(gradient(g, self.shape))[0]))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
@@ -177,13 +177,13 @@ class UnitFlow(VectorBody):
             open_ones = edges[(self._choice[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
             node = int(heads[path[-1]])
-        return self._filled(path, 1.0)
+        return self._fill_vector(path, 1.0)
 
     def start(self) -> Floats:
         """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
-        return self._along(self._choice)
+        return self._path_vector(self._choice)
 
-    def _along(self, choice: Integers) -> Floats:
+    def _path_vector(self, choice: Integers) -> Floats:
         """Return the path that takes these edges, by node."""
         path = graphs.follow(choice, self._graph.heads, self.origin, self.destination)
-        return self._filled(path, 1.0)
+        return self._fill_vector(path, 1.0)

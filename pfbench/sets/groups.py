@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import gradient, is_point, projectable
+from pfbench.sets.body import check_projectable, gradient, is_point
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
 
@@ -23,7 +23,7 @@ Groups = int | tuple[tuple[int, ...], ...]
 _HUGE = 1e300
 
 
-def checked_groups(d: int, groups: Any) -> Groups:
+def check_groups(d: int, groups: Any) -> Groups:
     """Return groups in the form that is stored.
 
     Raises
@@ -33,7 +33,8 @@ def checked_groups(d: int, groups: Any) -> Groups:
     """
     if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
         lists = tuple(
-            tuple(integer("an index of a group", i, least=0) for i in group) for group in groups
+            tuple(check_integer("an index of a group", i, minimum=0) for i in group)
+            for group in groups
         )
         if not all(lists):
             raise InputError(f"group {lists.index(())} is empty: leave it out.")
@@ -49,7 +50,7 @@ def checked_groups(d: int, groups: Any) -> Groups:
                     "in exactly one group."
                 )
         return lists
-    return integer("groups", groups, least=1)
+    return check_integer("groups", groups, minimum=1)
 
 
 def group_labels(d: int, groups: Groups) -> Integers:
@@ -72,7 +73,7 @@ def group_norms(x: Floats, labels: Integers) -> Floats:
 
 
 @dataclass(frozen=True)
-class GroupLasso(VectorSet):
+class GroupLassoBall(VectorSet):
     """Vectors of length d whose groups' Euclidean norms sum to at most `radius`.
 
     Parameters
@@ -99,7 +100,7 @@ class GroupLasso(VectorSet):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "groups", checked_groups(self.d, self.groups))
+        object.__setattr__(self, "groups", check_groups(self.d, self.groups))
 
     @cached_property
     def _labels(self) -> Integers:
@@ -113,7 +114,7 @@ class GroupLasso(VectorSet):
         g = gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
-            return self._filled(int(np.argmax(self._labels == 0)), self.radius)
+            return self._fill_vector(int(np.argmax(self._labels == 0)), self.radius)
         scaled = g / largest
         norms = np.bincount(self._labels, weights=scaled * scaled)
         best = int(np.argmax(norms))
@@ -131,14 +132,14 @@ class GroupLasso(VectorSet):
 
         Exact up to rounding; O(d log d).
         """
-        y = projectable(y, self.shape)
+        y = check_projectable(y, self.shape)
         if float(np.abs(y).max()) > _HUGE:
-            smaller = GroupLasso(self.d, self.radius * 2.0**-60, groups=self.groups)
+            smaller = GroupLassoBall(self.d, self.radius * 2.0**-60, groups=self.groups)
             return smaller.project(y * 2.0**-60) * 2.0**60
         norms = group_norms(y, self._labels)
         if norms.sum() <= self.radius:
             return y.copy()
-        return rescaled(y, self._labels, norms, project_simplex(norms, self.radius))
+        return rescale_groups(y, self._labels, norms, project_simplex(norms, self.radius))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the sum of norms is at most ``radius (1 + tolerance)``."""
@@ -152,9 +153,9 @@ class GroupLasso(VectorSet):
         return self.lo(np.where(members, rng.standard_normal(self.d), 0.0))
 
 
-def rescaled(y: Floats, labels: Integers, norms: Floats, wanted: Floats) -> Floats:
+def rescale_groups(y: Floats, labels: Integers, norms: Floats, target_norms: Floats) -> Floats:
     """Return y with its groups of these norms scaled to the wanted ones (0 where a norm is 0)."""
     # Divided first: a quotient of two norms may underflow.
     own = norms[labels]
     units = np.divide(y, own, out=np.zeros_like(y), where=own > 0.0)
-    return np.asarray(units * wanted[labels])
+    return np.asarray(units * target_norms[labels])

@@ -19,11 +19,11 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats, norm
-from pfbench.base.errors import Diverged
-from pfbench.kernels.lanczos import (
+from pfbench.base.errors import DivergedError
+from pfbench.kernels.lanczos_kernels import (
     UNORDINARY,
-    Basis,
-    Goal,
+    LanczosBasis,
+    StoppingRule,
     extend,
     leading_pair,
     ordinary,
@@ -31,7 +31,7 @@ from pfbench.kernels.lanczos import (
     steps_serial,
 )
 from pfbench.kernels.tridiagonal import polynomial_root
-from pfbench.points.operators import Operator, SparseOperator
+from pfbench.points.operators import LinearOperator, SparseOperator
 
 RANDOM_PART = 0.3
 """Size of the random part added to a warm start (relative to the unit start vector)."""
@@ -44,7 +44,7 @@ _ROOM = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Triple:
+class SingularTriple:
     """The leading singular triple of a matrix.
 
     Attributes
@@ -66,25 +66,25 @@ class Triple:
     steps: int
 
 
-class Share(NamedTuple):
+class GapShare(NamedTuple):
     """A residual that is small enough: ``share * (sigma + beside + weight * <G, x>)``.
 
     Attributes
     ----------
-    share, beside, weight
+    share, offset, weight
         Numbers.
     x
         Entries where a sparse G has them, shape (n,); empty: there is no third term.
     """
 
     share: float
-    beside: float = 0.0
+    offset: float = 0.0
     weight: float = 0.0
     x: Floats = np.empty(0)
 
 
 def leading_triple(
-    operator: Operator,
+    operator: LinearOperator,
     rng: np.random.Generator,
     *,
     tolerance: float,
@@ -92,8 +92,8 @@ def leading_triple(
     warm: Floats | None = None,
     most_steps: int = 300,
     vectors: bool = True,
-    within: Share | None = None,
-) -> Triple:
+    gap_share: GapShare | None = None,
+) -> SingularTriple:
     """Compute the leading singular triple of an M x N matrix.
 
     Parameters
@@ -113,7 +113,7 @@ def leading_triple(
         Stop there in any case; `upper` stays valid and is only less sharp.
     vectors
         Whether u and v are wanted: without them 8 M bytes a step are not needed.
-    within
+    gap_share
         Without `failure`: what residual is small enough, too (but where squares of the matrix
         overflow or underflow). Then v is the direction of ``G' u``, so that sigma may be larger
         than what the residual was of.
@@ -124,7 +124,7 @@ def leading_triple(
         If the matrix has NaN or infinite entries.
     """
     M, N = operator.shape
-    shared = failure is None and within is not None
+    shared = failure is None and gap_share is not None
     start = _start(rng, N, warm, shared)
     length = norm(start)
     start /= length
@@ -136,7 +136,7 @@ def leading_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    goal = Goal(tolerance, failure is not None, target, *(within or Share(0.0)))
+    goal = StoppingRule(tolerance, failure is not None, target, *(gap_share or GapShare(0.0)))
     room = min(most_steps, _ROOM)
     basis = _basis((M, N), room, room if vectors else 2, most_steps)
     basis.right[0] = start
@@ -144,12 +144,12 @@ def leading_triple(
     while not done and steps < most_steps:
         if steps == room:
             room = min(most_steps, 2 * steps)
-            basis = basis._replace(right=_taller(basis.right, room + 1))
+            basis = basis._replace(right=_add_rows(basis.right, room + 1))
             if vectors:
-                basis = basis._replace(left=_taller(basis.left, room))
-        steps, done, theta = _extended(operator, basis, goal, steps, theta)
+                basis = basis._replace(left=_add_rows(basis.left, room))
+        steps, done, theta = _extend_basis(operator, basis, goal, steps, theta)
         if steps < 0:
-            again = partial(
+            recomputed = partial(
                 leading_triple,
                 rng=rng,
                 tolerance=tolerance,
@@ -157,7 +157,7 @@ def leading_triple(
                 most_steps=most_steps,
                 vectors=vectors,
             )
-            return _rescaled(operator, again, warm)
+            return _with_rescaling(operator, recomputed, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
         leading_pair(basis, steps, theta, shared, u, v)
@@ -167,7 +167,7 @@ def leading_triple(
     if failure is not None:
         root = polynomial_root(basis.a, basis.b, steps, theta, target)
         upper = math.sqrt(root) * (1.0 + 1e-14)
-    return Triple(u, v, math.sqrt(theta), upper, steps)
+    return SingularTriple(u, v, math.sqrt(theta), upper, steps)
 
 
 def _start(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) -> Floats:
@@ -184,21 +184,21 @@ def _start(rng: np.random.Generator, N: int, warm: Floats | None, shared: bool) 
     return start
 
 
-def _extended(
-    operator: Operator, basis: Basis, goal: Goal, k: int, theta: float
+def _extend_basis(
+    operator: LinearOperator, basis: LanczosBasis, goal: StoppingRule, k: int, theta: float
 ) -> tuple[int, bool, float]:
     """Take steps from step k on, in one loop where the matrix is sparse; see `steps_serial`."""
     if isinstance(operator, SparseOperator):
-        given = operator.pattern.rows, operator.g, basis, goal, k, theta
-        found: tuple[int, bool, float]
-        found = operator.pattern.run(steps_serial, steps_parallel, *given)
-        return found
+        value = operator.pattern.rows, operator.g, basis, goal, k, theta
+        extend_basis: tuple[int, bool, float]
+        extend_basis = operator.pattern.run(steps_serial, steps_parallel, *value)
+        return extend_basis
     done = False
-    places = len(basis.left)
+    locations = len(basis.left)
     while not done and k + 1 < len(basis.right):
         before = max(k - 1, 0)
         beta = float(basis.betas[before]) if k else 0.0
-        v, previous, u = basis.right[k], basis.left[before % places], basis.left[k % places]
+        v, previous, u = basis.right[k], basis.left[before % locations], basis.left[k % locations]
         with np.errstate(over="ignore", invalid="ignore"):
             square = operator.normal_step(v, previous, beta, u, basis.right[k + 1])
         if k == 0 and not ordinary(square):
@@ -208,37 +208,41 @@ def _extended(
     return k, done, theta
 
 
-def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> Basis:
+def _basis(shape: tuple[int, int], room: int, left: int, most_steps: int) -> LanczosBasis:
     """Return the room for so many steps, left vectors apart; that before the first one is 0."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left, M))
     before[0] = 0.0
     alphas, betas, a, b, q = np.zeros((5, most_steps))
-    return Basis(right, before, alphas, betas, a, b, q, np.zeros(1))
+    return LanczosBasis(right, before, alphas, betas, a, b, q, np.zeros(1))
 
 
-def _taller(array: Floats, rows: int) -> Floats:
+def _add_rows(array: Floats, rows: int) -> Floats:
     taller = np.empty((rows, array.shape[1]))
     taller[: len(array)] = array
     return taller
 
 
-def _rescaled(operator: Operator, again: Callable[..., Triple], warm: Floats | None) -> Triple:
+def _with_rescaling(
+    operator: LinearOperator, recomputed: Callable[..., SingularTriple], warm: Floats | None
+) -> SingularTriple:
     """Handle zero matrices, and bring those whose squares overflow or underflow near 1."""
     M, N = operator.shape
-    largest = operator.largest()
+    largest = operator.magnitude()
     if not math.isfinite(largest):
-        raise Diverged("the gradient handed to the linear minimisation has NaN or infinite entries")
+        raise DivergedError(
+            "the gradient handed to the linear minimisation has NaN or infinite entries"
+        )
     near_one = 0.2 < largest < 1.1
     if largest == 0.0 or (near_one and warm is None):
         # A random start is orthogonal to no matrix but 0, or a sum whose terms cancel.
         u, v = np.zeros(M), np.zeros(N)
         u[0] = v[0] = 1.0
-        return Triple(u, v, 0.0, 1e-30 if near_one else 0.0, 1)
+        return SingularTriple(u, v, 0.0, 1e-30 if near_one else 0.0, 1)
     if near_one:
         # The start was (nearly) orthogonal to the matrix: begin elsewhere.
-        return again(operator)
+        return recomputed(operator)
     # Two factors, because 1/largest itself may overflow for subnormal entries.
     half = 2.0 ** (-math.frexp(largest)[1] // 2)
-    found = again(operator.scaled(half).scaled(half), warm=warm)
-    return replace(found, sigma=found.sigma / half / half, upper=found.upper / half / half)
+    triple = recomputed(operator.scale(half).scale(half), warm=warm)
+    return replace(triple, sigma=triple.sigma / half / half, upper=triple.upper / half / half)

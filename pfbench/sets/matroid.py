@@ -10,18 +10,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
-from pfbench.sets.body import Described, GreedyBody, frozen, is_point
-from pfbench.sets.flow import checked_edges
-from pfbench.sets.nearest import in_hull
+from pfbench.sets.body import ArrayDataclass, GreedyPolytope, as_frozen, is_point
+from pfbench.sets.flow import check_edges
+from pfbench.sets.polytope_distance import is_in_hull
 
 # --- matroids -------------------------------------------------------------------------------------
 
 
-class Matroid(Described, ABC):
+class Matroid(ArrayDataclass, ABC):
     """A matroid on the elements 0, ..., d-1, known by its independent sets."""
 
     d: int
@@ -43,7 +43,7 @@ class Matroid(Described, ABC):
                 count += 1
         return chosen[:count]
 
-    def most_exchanged(self) -> int:
+    def max_exchange(self) -> int:
         """Return an upper bound of the number of elements of a basis that another one lacks.
 
         Here min(r, d' - r) for rank r and d' elements that are independent on their own; asks
@@ -68,8 +68,8 @@ class UniformMatroid(Matroid):
     k: int
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
-        if integer("k", self.k, least=0) > self.d:
+        check_integer("d", self.d, minimum=1)
+        if check_integer("k", self.k, minimum=0) > self.d:
             raise InputError(f"k={self.k} must be at most d={self.d}.")
 
     def independent(self, members: Integers) -> bool:
@@ -80,7 +80,7 @@ class UniformMatroid(Matroid):
         """Return the first k elements."""
         return order[: self.k]
 
-    def most_exchanged(self) -> int:
+    def max_exchange(self) -> int:
         """Return min(k, d - k), exact."""
         return min(self.k, self.d - self.k)
 
@@ -112,7 +112,7 @@ class PartitionMatroid(Matroid):
                 raise InputError(f"{name} must be a vector of integers, at least one.")
             if array.min() < 0:
                 raise InputError(f"{name} has the negative entry {array.min()}: use 0, 1, ...")
-            object.__setattr__(self, name, frozen(array.astype(np.int64)))
+            object.__setattr__(self, name, as_frozen(array.astype(np.int64)))
         if self.labels.max() >= self.capacities.size:
             raise InputError(
                 f"class {self.labels.max()} has no capacity: give {self.labels.max() + 1} "
@@ -134,15 +134,15 @@ class PartitionMatroid(Matroid):
         labels = self.labels[order]
         sorted_ = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))
-        place = np.empty(self.d, dtype=np.int64)
-        place[sorted_] = np.arange(self.d) - starts[labels[sorted_]]
-        return order[place < self.capacities[labels]]
+        location = np.empty(self.d, dtype=np.int64)
+        location[sorted_] = np.arange(self.d) - starts[labels[sorted_]]
+        return order[location < self.capacities[labels]]
 
-    def most_exchanged(self) -> int:
+    def max_exchange(self) -> int:
         """Return the sum over the classes of min(capacity, rest), exact."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
-        kept = np.minimum(self.capacities, sizes)
-        return int(np.minimum(kept, sizes - kept).sum())
+        minimum = np.minimum(self.capacities, sizes)
+        return int(np.minimum(minimum, sizes - minimum).sum())
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,7 +163,7 @@ class GraphicMatroid(Matroid):
     edges: Integers
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "edges", checked_edges(self.edges, "node, node"))
+        object.__setattr__(self, "edges", check_edges(self.edges, "node, node"))
         loops = np.flatnonzero(self.edges[:, 0] == self.edges[:, 1])
         if loops.size:
             raise InputError(f"edge {loops[0]} joins a node to itself: leave it out.")
@@ -186,7 +186,7 @@ class GraphicMatroid(Matroid):
         """Return the edges that close no cycle with those before them (Kruskal)."""
         return greedy_forest(order, self.edges, self.nodes)
 
-    def most_exchanged(self) -> int:
+    def max_exchange(self) -> int:
         """Return min(rank, edges - rank)."""
         rank = self.basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
@@ -215,7 +215,7 @@ class OracleMatroid(Matroid):
     oracle: Callable[[Integers], bool]
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
+        check_integer("d", self.d, minimum=1)
         if not self.independent(np.array([], dtype=np.int64)):
             raise InputError(
                 "the oracle says that the empty set is dependent, which no matroid allows: "
@@ -230,7 +230,7 @@ class OracleMatroid(Matroid):
 # --- their base polytopes -------------------------------------------------------------------------
 
 
-class _Bases(GreedyBody):
+class _Bases(GreedyPolytope):
     """The convex hull of the incidence vectors of a matroid's bases."""
 
     source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
@@ -257,7 +257,7 @@ class _Bases(GreedyBody):
 
         Elements that are in no basis do not count in d. Exact for uniform and partition matroids.
         """
-        return math.sqrt(2.0 * self._matroid.most_exchanged())
+        return math.sqrt(2.0 * self._matroid.max_exchange())
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
@@ -269,7 +269,7 @@ class _Bases(GreedyBody):
             return False
         if x.min() < -tolerance or x.max() > 1.0 + tolerance:
             return False
-        return in_hull(self.lo, x, tolerance * max(1.0, math.sqrt(self.rank)))
+        return is_in_hull(self.lo, x, tolerance * max(1.0, math.sqrt(self.rank)))
 
     def start(self) -> Floats:
         """Return the greedy basis of the order 0, 1, ...; it is 0 if the rank is 0."""
@@ -281,11 +281,11 @@ class _Bases(GreedyBody):
         Exact in floating point: only entries of g are compared. d independence tests (a graph:
         O(d log d) in all).
         """
-        return self._filled(self._matroid.basis(order), 1.0)
+        return self._fill_vector(self._matroid.basis(order), 1.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class MatroidBase(_Bases):
+class MatroidBasePolytope(_Bases):
     """The base polytope of a matroid: the convex hull of its bases' incidence vectors.
 
     Parameters
@@ -309,11 +309,11 @@ class MatroidBase(_Bases):
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return k, the rank of a uniform matroid; others are built in Python."""
-        about = "rank of the uniform matroid; MatroidBase(matroid) takes any other"
-        return {"k": Parameter(about, "")}
+        description = "rank of the uniform matroid; MatroidBase(matroid) takes any other"
+        return {"k": Parameter(description, "")}
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+    def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
         """Build the convex hull of all sets of k entries."""
         return cls(UniformMatroid(shape[0], **parameters))
 
@@ -323,7 +323,7 @@ class MatroidBase(_Bases):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SpanningTree(_Bases):
+class SpanningTreePolytope(_Bases):
     """The convex hull of the incidence vectors of a connected graph's spanning trees.
 
     A point has one entry for each edge.
@@ -341,7 +341,7 @@ class SpanningTree(_Bases):
 
     name: ClassVar[str] = "spanning-tree"
     summary: ClassVar[str] = "convex hull of the spanning trees of a connected graph"
-    needs: ClassVar[str] = "a graph: SpanningTree(edges)"
+    required_arguments: ClassVar[str] = "a graph: SpanningTree(edges)"
     source: ClassVar[str] = "Kruskal 1956; Edmonds 1971"
 
     edges: Integers

@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import named
-from pfbench.base.parameters import check_known, declared
+from pfbench.base.names import lookup
+from pfbench.base.parameters import check_known, collect_declared_parameters
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
-from pfbench.sets.matrices import MaxColumnBall, MaxRowBall
-from pfbench.sets.norms import Entrywise, NormBall, Product
+from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall
+from pfbench.sets.norms import Entrywise, NormBall, NormProduct
 from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.orthogonal import OrthogonalisedBall
 
@@ -40,19 +40,19 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
         If the name or a parameter is unknown or out of range, or a norm of matrices is asked for
         vectors.
     """
-    asked = Selector.parse(text)
-    cls = named("norm", asked.name, NORMS)
-    check_known(f"the norm {asked.name}", asked.parameters, declared(cls))
-    if asked.name in _ENTRIES:
-        ball: NormBall = cls(math.prod(shape), **asked.parameters)
+    selector = Selector.parse(text)
+    cls = lookup("norm", selector.name, NORMS)
+    check_known(f"the norm {selector.name}", selector.parameters, collect_declared_parameters(cls))
+    if selector.name in _ENTRIES:
+        ball: NormBall = cls(math.prod(shape), **selector.parameters)
         return ball if len(shape) == 1 else Entrywise(shape, ball)
     if len(shape) != 2:
         raise InputError(
-            f"the norm {asked.name} is one of matrices, and these points have shape {shape}: "
+            f"the norm {selector.name} is one of matrices, and these points have shape {shape}: "
             f"choose one of {', '.join(_ENTRIES)}."
         )
-    found: NormBall = cls(shape, **asked.parameters)
-    return found
+    norm_ball: NormBall = cls(shape, **selector.parameters)
+    return norm_ball
 
 
 def norm_of_vectors(kind: str, d: int) -> NormBall:
@@ -62,10 +62,10 @@ def norm_of_vectors(kind: str, d: int) -> NormBall:
     """
     if kind in _ENTRIES:
         return norm_ball(kind, (d,))
-    return Product((norm_ball(kind, (2, d // 2)),))
+    return NormProduct((norm_ball(kind, (2, d // 2)),))
 
 
-def product_norm(text: str, shapes: Sequence[Shape]) -> Product:
+def product_norm(text: str, shapes: Sequence[Shape]) -> NormProduct:
     """Return the product of a norm for each block: ``spectral*linf[radius=0.5]``, or one for all.
 
     Raises
@@ -80,4 +80,6 @@ def product_norm(text: str, shapes: Sequence[Shape]) -> Product:
             "one for all."
         )
     parts = parts * (len(shapes) // len(parts))
-    return Product(tuple(norm_ball(one, shape) for one, shape in zip(parts, shapes, strict=True)))
+    return NormProduct(
+        tuple(norm_ball(part, shape) for part, shape in zip(parts, shapes, strict=True))
+    )

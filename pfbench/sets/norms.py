@@ -17,22 +17,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.delegation import Delegated
 from pfbench.base.errors import InputError
-from pfbench.base.passing import PassedOn
-from pfbench.sets.body import Body, gradient, is_point, projectable
+from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point
 
 
-class Quality(NamedTuple):
+class LmoQuality(NamedTuple):
     """What a linear minimisation is worth at g: <g, O> >= lo |g|_* and |O| <= hi, O = -lmo(g)/rho.
 
     An exact one has lo = hi = 1.
     """
 
-    lo: float
-    hi: float
+    lower: float
+    upper: float
 
 
-class NormBall(Body):
+class NormBall(ConvexBody):
     """The ball {|x| <= radius} of a norm."""
 
     if TYPE_CHECKING:  # a field or a property of each ball
@@ -68,7 +68,7 @@ class NormBall(Body):
         return np.zeros(self.shape)
 
     @property
-    def kinds(self) -> frozenset[str]:
+    def block_kinds(self) -> frozenset[str]:
         """The names of the norms that it is one of: a product has those of all its blocks."""
         return frozenset({self.name})
 
@@ -81,7 +81,7 @@ class NormBall(Body):
         """Return |g|_*, exact to rounding."""
         return abs(self.minimum(g)[0]) / self.radius
 
-    def steepest(self, g: Any) -> Floats:
+    def steepest_direction(self, g: Any) -> Floats:
         """Return a minimiser of <g, v> over the ball that is 0 where g leaves it free.
 
         So of g = 0, of an entry, row or column that is 0, and of singular directions without a
@@ -92,13 +92,13 @@ class NormBall(Body):
         v = self.lo(g)
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
-    def quality(self, g: Floats) -> Quality:
+    def quality(self, g: Floats) -> LmoQuality:
         """Return what `steepest` is worth at g, exact to rounding; 1 and 1 at g = 0."""
         size = self.dual(g)
         if size == 0.0:
-            return Quality(1.0, 1.0)
-        v = self.steepest(g)
-        return Quality(-float(np.vdot(g, v)) / (self.radius * size), self.norm(v) / self.radius)
+            return LmoQuality(1.0, 1.0)
+        v = self.steepest_direction(g)
+        return LmoQuality(-float(np.vdot(g, v)) / (self.radius * size), self.norm(v) / self.radius)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -129,43 +129,43 @@ class Entrywise(NormBall):
         """(M, N)."""
         return self.size
 
-    name = PassedOn[str]("ball")
-    radius = PassedOn[float]("ball")
-    zeta = PassedOn[float]("ball")
-    omega = PassedOn[float]("ball")
-    diameter = PassedOn[float]("ball")
+    name = Delegated[str]("ball")
+    radius = Delegated[float]("ball")
+    zeta = Delegated[float]("ball")
+    omega = Delegated[float]("ball")
+    diameter = Delegated[float]("ball")
 
     def norm(self, x: Floats) -> float:
         """See `NormBall.norm`."""
         return self.ball.norm(x.ravel())
 
     def lo(self, g: Any) -> Floats:
-        """See `Body.lo`."""
+        """See `ConvexBody.lo`."""
         return np.asarray(self.ball.lo(gradient(g, self.shape).ravel()).reshape(self.shape))
 
-    def steepest(self, g: Any) -> Floats:
-        """See `NormBall.steepest`."""
-        return self.ball.steepest(gradient(g, self.shape).ravel()).reshape(self.shape)
+    def steepest_direction(self, g: Any) -> Floats:
+        """See `NormBall.steepest_direction`."""
+        return self.ball.steepest_direction(gradient(g, self.shape).ravel()).reshape(self.shape)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """See `Body.minimum`."""
+        """See `ConvexBody.minimum`."""
         return self.ball.minimum(gradient(g, self.shape).ravel())
 
     def project(self, y: Any) -> Floats:
-        """See `Body.project`."""
-        return self.ball.project(projectable(y, self.shape).ravel()).reshape(self.shape)
+        """See `ConvexBody.project`."""
+        return self.ball.project(check_projectable(y, self.shape).ravel()).reshape(self.shape)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """See `Body.contains`."""
+        """See `ConvexBody.contains`."""
         return is_point(x, self.shape) and self.ball.contains(x.ravel(), tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """See `Body.random_vertex`."""
+        """See `ConvexBody.random_vertex`."""
         return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Product(NormBall):
+class NormProduct(NormBall):
     """The unit ball of max over blocks of |x_l|/rho_l: the product of the balls of all blocks.
 
     A point is a vector with all blocks one after the other, each in C order.
@@ -203,16 +203,16 @@ class Product(NormBall):
         ends = zip(self._ends, self._ends[1:], self.balls, strict=False)
         return [x[first:last].reshape(ball.shape) for first, last, ball in ends]
 
-    def _joined(self, blocks: Any) -> Floats:
+    def _concatenate_blocks(self, blocks: Any) -> Floats:
         return np.concatenate([np.ravel(block) for block in blocks])
 
     def _pairs(self, x: Floats) -> Iterator[tuple[NormBall, Floats]]:
         return zip(self.balls, self.split(x), strict=True)
 
     @property
-    def kinds(self) -> frozenset[str]:
-        """See `NormBall.kinds`."""
-        return frozenset().union(*(ball.kinds for ball in self.balls))
+    def block_kinds(self) -> frozenset[str]:
+        """See `NormBall.block_kinds`."""
+        return frozenset().union(*(ball.block_kinds for ball in self.balls))
 
     @property
     def products(self) -> int:
@@ -230,7 +230,7 @@ class Product(NormBall):
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property
-    def largest_norm(self) -> float:
+    def max_norm(self) -> float:
         """Exact: rho_2 = zeta."""
         return self.zeta
 
@@ -245,23 +245,25 @@ class Product(NormBall):
 
     def lo(self, g: Any) -> Floats:
         """Return the minimiser, block by block; a vertex."""
-        found = [ball.lo(block) for ball, block in self._pairs(gradient(g, self.shape))]
-        return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
+        results = [ball.lo(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        return self._concatenate_blocks(
+            v if isinstance(v, np.ndarray) else v.matrix() for v in results
+        )
 
-    def steepest(self, g: Any) -> Floats:
-        """See `NormBall.steepest`."""
+    def steepest_direction(self, g: Any) -> Floats:
+        """See `NormBall.steepest_direction`."""
         pairs = self._pairs(gradient(g, self.shape))
-        return self._joined(ball.steepest(block) for ball, block in pairs)
+        return self._concatenate_blocks(ball.steepest_direction(block) for ball, block in pairs)
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus the sum of rho_l |g_l|_*, twice where all are exact."""
-        found = [ball.minimum(block) for ball, block in self._pairs(gradient(g, self.shape))]
-        return math.fsum(low for low, _ in found), math.fsum(high for _, high in found)
+        minimums = [ball.minimum(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        return math.fsum(low for low, _ in minimums), math.fsum(high for _, high in minimums)
 
     def project(self, y: Any) -> Floats:
         """Return the nearest point, block by block."""
-        pairs = self._pairs(projectable(y, self.shape))
-        return self._joined(ball.project(block) for ball, block in pairs)
+        pairs = self._pairs(check_projectable(y, self.shape))
+        return self._concatenate_blocks(ball.project(block) for ball, block in pairs)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether each block is in its ball."""
@@ -271,5 +273,7 @@ class Product(NormBall):
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random vertex of each ball."""
-        found = (ball.random_vertex(rng) for ball in self.balls)
-        return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
+        random_vertices = (ball.random_vertex(rng) for ball in self.balls)
+        return self._concatenate_blocks(
+            v if isinstance(v, np.ndarray) else v.matrix() for v in random_vertices
+        )

@@ -7,14 +7,14 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import real
-from pfbench.base.errors import Diverged, InputError, Refused
-from pfbench.points import Factored, Pattern, RankOne
-from pfbench.points.atoms import Factors, atomic_norm, orthogonalised
-from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
-from pfbench.sets.body import plain_gradient, projectable
-from pfbench.sets.lanczos import Share, leading_triple
-from pfbench.sets.matrices import MatrixBall
+from pfbench.base.checks import check_real
+from pfbench.base.errors import DivergedError, InputError, RefusedError
+from pfbench.points import FactoredMatrix, Pattern, RankOne
+from pfbench.points.atoms import Factors, atomic_norm, orthogonalise_factors
+from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator, TiltedOperator
+from pfbench.sets.body import as_gradient, check_projectable
+from pfbench.sets.lanczos import GapShare, leading_triple
+from pfbench.sets.matrix_balls import MatrixBall
 from pfbench.sets.norms import NormBall
 from pfbench.sets.partial_svd import triplets_above
 from pfbench.sets.simplex import project_simplex
@@ -63,9 +63,9 @@ class NuclearBall(MatrixBall, NormBall):
         """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
-    def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearMinimiser":
+    def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearLmo":
         """Return a linear minimisation that starts each call near the last one's vertex."""
-        return NuclearMinimiser(self, rng, tolerance)
+        return NuclearLmo(self, rng, tolerance)
 
     def lo(self, g: Any) -> RankOne:
         """Return a vertex that minimises <g, v>: -radius times the leading singular pair of g.
@@ -101,20 +101,20 @@ class NuclearBall(MatrixBall, NormBall):
         )
         return -self.radius * triple.upper, -self.radius * triple.sigma
 
-    def _operator(self, g: Any) -> Operator:
+    def _operator(self, g: Any) -> LinearOperator:
         """Return a gradient as an operator, refused if it is none of this shape."""
         if not hasattr(g, "dense"):
-            return as_operator(plain_gradient(g, self.shape))
+            return as_operator(as_gradient(g, self.shape))
         if g.shape != self.shape:
             raise InputError(f"the gradient is of shape {g.shape}, the set of {self.shape}.")
-        operator: Operator = g
+        operator: LinearOperator = g
         return operator
 
     def check_dense(self) -> None:
         """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
         if not self.has_projection:
             M, N = self.shape
-            raise Refused(
+            raise RefusedError(
                 f"a projection onto the nuclear ball would form a {M} x {N} matrix, above "
                 f"{DENSE_ENTRIES} entries: use a projection-free method on this problem."
             )
@@ -135,9 +135,9 @@ class NuclearBall(MatrixBall, NormBall):
     def project_factors(self, y: Floats) -> Factors:
         """Return what `project` returns as its singular value decomposition."""
         self.check_dense()
-        y = projectable(y, self.shape)
-        found = triplets_above(y, self._threshold)
-        u, s, vt = found or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        y = check_projectable(y, self.shape)
+        result = triplets_above(y, self._threshold)
+        u, s, vt = result or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         if s.sum() > self.radius:
             s = project_simplex(s, self.radius)
         rank = int(np.count_nonzero(s))
@@ -149,10 +149,10 @@ class NuclearBall(MatrixBall, NormBall):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the nuclear norm is at most ``radius (1 + tolerance)``."""
-        if isinstance(x, Factored):
+        if isinstance(x, FactoredMatrix):
             norm = atomic_norm(x.factors())
             if norm > self.radius * (1.0 + tolerance):  # an upper bound that is quick to take
-                norm = float(orthogonalised(x.factors()).weights.sum())
+                norm = float(orthogonalise_factors(x.factors()).weights.sum())
         elif isinstance(x, RankOne):
             norm = abs(x.scale) * float(np.linalg.norm(x.u) * np.linalg.norm(x.v))
         else:
@@ -165,7 +165,7 @@ class NuclearBall(MatrixBall, NormBall):
         return RankOne(u / np.linalg.norm(u), v / np.linalg.norm(v), self.radius, pattern)
 
 
-class NuclearMinimiser:
+class NuclearLmo:
     """Linear minimisation over a nuclear ball, warm-started from call to call.
 
     The stop is heuristic: relative residual at most `tolerance`. A measured gap never relies on
@@ -175,28 +175,28 @@ class NuclearMinimiser:
     def __init__(self, ball: NuclearBall, rng: np.random.Generator, tolerance: float) -> None:
         self.radius = ball.radius
         self._rng = rng
-        self._tolerance = real("tolerance", tolerance, above=0.0, most=1.0)
+        self._tolerance = check_real("tolerance", tolerance, above=0.0, upper=1.0)
         self._warm: Floats | None = None
 
-    def lo(self, g: Any, within: Share | None = None) -> RankOne:
+    def lo(self, g: Any, gap_share: GapShare | None = None) -> RankOne:
         """Return a vertex v that (nearly) minimises <g, v> over the ball.
 
-        `within` says what residual is small enough where `tolerance` asks for more.
+        `gap_share` says what residual is small enough where `tolerance` asks for more.
         """
         operator = as_operator(g)
         triple = leading_triple(
-            operator, self._rng, tolerance=self._tolerance, warm=self._warm, within=within
+            operator, self._rng, tolerance=self._tolerance, warm=self._warm, gap_share=gap_share
         )
         self._warm = triple.v
         return RankOne(triple.u, triple.v, -self.radius, _pattern(operator))
 
 
-def as_operator(g: Any) -> Operator:
+def as_operator(g: Any) -> LinearOperator:
     """Return g as an operator; an array of shape (M, N) becomes a dense one."""
     return DenseOperator(np.asarray(g, dtype=np.float64)) if isinstance(g, np.ndarray) else g
 
 
-def _pattern(operator: Operator) -> Pattern | None:
+def _pattern(operator: LinearOperator) -> Pattern | None:
     """Return the observed entries that an operator is given on."""
     return operator.pattern if isinstance(operator, SparseOperator | TiltedOperator) else None
 
@@ -204,7 +204,7 @@ def _pattern(operator: Operator) -> Pattern | None:
 def _leading_pair(array: Floats) -> tuple[Floats, Floats]:
     """Return the leading singular pair of a matrix."""
     if not np.isfinite(array).all():
-        raise Diverged("the gradient has NaN or infinite entries")
+        raise DivergedError("the gradient has NaN or infinite entries")
     u, _, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)
     return np.ascontiguousarray(u[:, 0]), np.ascontiguousarray(vt[0])
 
@@ -212,7 +212,7 @@ def _leading_pair(array: Floats) -> tuple[Floats, Floats]:
 def _spectral_norm(array: Floats) -> float:
     largest = float(np.abs(array).max(initial=0.0))
     if not math.isfinite(largest):
-        raise Diverged("the gradient has NaN or infinite entries")
+        raise DivergedError("the gradient has NaN or infinite entries")
     if largest == 0.0:
         return 0.0
     scaled = array / largest

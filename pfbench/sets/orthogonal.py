@@ -13,9 +13,9 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.arrays import norm as euclidean
-from pfbench.base.parameters import check_values, one_of, whole
-from pfbench.sets.body import gradient, normalised
-from pfbench.sets.matrices import SpectralBall
+from pfbench.base.parameters import check_values, integer, one_of_values
+from pfbench.sets.body import gradient, scale_to_unit
+from pfbench.sets.matrix_balls import SpectralBall
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
 """The coefficients of the quintic in use (Jordan et al. 2024)."""
@@ -37,10 +37,10 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
     """
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
-    one = np.eye(len(X))
+    eye = np.eye(len(X))
     for _ in range(steps):
-        U = one - X @ X.T
-        *rest, polynomial = (c * one for c in coefficients(degree))
+        U = eye - X @ X.T
+        *rest, polynomial = (c * eye for c in coefficients(degree))
         for term in reversed(rest):
             polynomial = polynomial @ U + term
         X = polynomial @ X
@@ -72,7 +72,7 @@ def quintic_scalar(s: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
-    """A spectral ball whose `steepest` may be made of products of matrices, and then is not exact.
+    """A spectral ball whose `steepest_direction` may be made of products of matrices, and then is not exact.
 
     All else is that of the ball itself: measures, dual norms and constants are exact.
 
@@ -91,13 +91,13 @@ class OrthogonalisedBall(SpectralBall):
     ------
     InputError
         If one of them is out of range.
-    """
+    """  # noqa: E501
 
     source: ClassVar[str] = "Kim, Oh 2026; Jordan et al. 2024"
 
-    lmo: str = one_of("exact", ", ".join(LMOS), LMOS)
-    degree: int = whole(2, "kappa of Newton-Schulz, half the degree of its polynomial")
-    steps: int = whole(5, "q, steps of Newton-Schulz or of the quintic")
+    lmo: str = one_of_values("exact", ", ".join(LMOS), LMOS)
+    degree: int = integer(2, "kappa of Newton-Schulz, half the degree of its polynomial")
+    steps: int = integer(5, "q, steps of Newton-Schulz or of the quintic")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -110,18 +110,18 @@ class OrthogonalisedBall(SpectralBall):
             return 0
         return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)
 
-    def steepest(self, g: Any) -> Floats:
+    def steepest_direction(self, g: Any) -> Floats:
         """Return -radius X_q, from X_0 = g/|g|_F; 0 for g = 0."""
         if self.lmo == "exact":
-            return super().steepest(g)
-        scaled, _ = normalised(gradient(g, self.shape))
+            return super().steepest_direction(g)
+        scaled, _ = scale_to_unit(gradient(g, self.shape))
         length = euclidean(scaled)
         if length == 0.0:
             return np.zeros(self.shape)
         X = scaled / length
-        found = (
+        result = (
             quintic(X, self.steps)
             if self.lmo == "quintic"
             else newton_schulz(X, self.degree, self.steps)
         )
-        return -self.radius * found
+        return -self.radius * result

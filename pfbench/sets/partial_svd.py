@@ -63,37 +63,39 @@ def triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets 
     -----
     The random start is the same in each call, so that the result depends on y alone.
     """
-    least = min(y.shape)
+    lower = min(y.shape)
     scale = float(np.abs(y).max(initial=0.0))
-    if least < WORTHWHILE or not 1e-100 < scale < 1e100:
+    if lower < WORTHWHILE or not 1e-100 < scale < 1e100:
         return None
-    space = _Space(y, np.random.default_rng(0))
-    while space.size + _BLOCK <= least // _SHARE and not space.complete:
+    space = _KrylovSpace(y, np.random.default_rng(0))
+    while space.size + _BLOCK <= lower // _SHARE and not space.complete:
         space.extend()
         u, s, vt, residuals = space.triplets()
         limit = threshold(s)
-        kept = int(np.count_nonzero(s > limit))
-        if limit <= 0.0 or (kept == len(s) and not space.complete):
+        nonzero = int(np.count_nonzero(s > limit))
+        if limit <= 0.0 or (nonzero == len(s) and not space.complete):
             if space.size >= _FEW:
                 break
-        elif np.linalg.norm(residuals[:kept]) <= RESIDUAL * s[0]:
-            found = u[:, :kept], s[:kept], vt[:kept]
-            following = max(s[kept:].max(initial=0.0), RESIDUAL * s[0])
-            if _are_triplets(y, found) and _none_left(y, found, limit, following):
-                return found
+        elif np.linalg.norm(residuals[:nonzero]) <= RESIDUAL * s[0]:
+            triplets_above = u[:, :nonzero], s[:nonzero], vt[:nonzero]
+            following = max(s[nonzero:].max(initial=0.0), RESIDUAL * s[0])
+            if _are_triplets(y, triplets_above) and _has_none_above(
+                y, triplets_above, limit, following
+            ):
+                return triplets_above
     return None
 
 
-def _are_triplets(y: Floats, found: Triplets) -> bool:
+def _are_triplets(y: Floats, triplets: Triplets) -> bool:
     """Return whether these are orthonormal vectors and their residuals are as small as stated."""
-    u, s, vt = found
+    u, s, vt = triplets
     unit = np.eye(len(s))
     far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))
-    off = max(np.linalg.norm(y @ vt.T - u * s), np.linalg.norm(y.T @ u - vt.T * s))
-    return bool(far <= RESIDUAL and off <= RESIDUAL * s.max(initial=0.0))
+    deviation = max(np.linalg.norm(y @ vt.T - u * s), np.linalg.norm(y.T @ u - vt.T * s))
+    return bool(far <= RESIDUAL and deviation <= RESIDUAL * s.max(initial=0.0))
 
 
-def _none_left(y: Floats, found: Triplets, limit: float, following: float) -> bool:
+def _has_none_above(y: Floats, triplets: Triplets, limit: float, following: float) -> bool:
     """Return whether what is left of a matrix has no singular value above a limit.
 
     Its largest one is probably `following`; one that is nearly the limit takes too long to bound.
@@ -101,13 +103,13 @@ def _none_left(y: Floats, found: Triplets, limit: float, following: float) -> bo
     margin = limit / following - 1.0
     if margin < _LEAST_MARGIN:
         return False
-    u, s, vt = found
+    u, s, vt = triplets
     left = DenseOperator(y - (u * s) @ vt)
     rest = leading_triple(left, np.random.default_rng(1), tolerance=margin, failure=FAILURE)
     return rest.upper <= limit
 
 
-class _Space:
+class _KrylovSpace:
     """Orthonormal bases U and V of growing block Krylov spaces, with ``Y V = U B``.
 
     Attributes
@@ -119,8 +121,8 @@ class _Space:
     def __init__(self, y: Floats, rng: np.random.Generator) -> None:
         self._y = y
         M, N = y.shape
-        self._next = np.linalg.qr(rng.standard_normal((N, _BLOCK)))[0]
-        self._left, self._right = np.empty((M, 0)), np.empty((N, 0))
+        self._next_block = np.linalg.qr(rng.standard_normal((N, _BLOCK)))[0]
+        self._left_basis, self._right_basis = np.empty((M, 0)), np.empty((N, 0))
         self._band = np.empty((0, 0))
         self._coupling = np.empty((0, 0))
         self.complete = False
@@ -128,37 +130,47 @@ class _Space:
     @property
     def size(self) -> int:
         """Dimension of V."""
-        return self._right.shape[1]
+        return self._right_basis.shape[1]
 
     def extend(self) -> None:
         """Add a block to each basis."""
-        right, left, size = self._next, self._left, self.size
-        inside, new, corner = _orthogonalised(self._y @ right, left)
+        right, left, size = self._next_block, self._left_basis, self.size
+        inside, new, corner = _orthogonalise_block(self._y @ right, left)
         below = np.zeros((new.shape[1], size))
         self._band = np.block([[self._band, inside], [below, corner]])
-        self._left, self._right = np.hstack([left, new]), np.hstack([self._right, right])
-        _, self._next, self._coupling = _orthogonalised(self._y.T @ new, self._right)
-        self.complete = self._next.shape[1] == 0
+        self._left_basis, self._right_basis = (
+            np.hstack([left, new]),
+            np.hstack([self._right_basis, right]),
+        )
+        _, self._next_block, self._coupling = _orthogonalise_block(
+            self._y.T @ new, self._right_basis
+        )
+        self.complete = self._next_block.shape[1] == 0
 
     def triplets(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Return the Ritz triplets U, s, V' and the norms of ``Y'u - s v``."""
         p, s, qt = scipy.linalg.svd(self._band, full_matrices=False, check_finite=False)
         last = p[len(p) - self._coupling.shape[1] :]
-        return self._left @ p, s, qt @ self._right.T, np.linalg.norm(self._coupling @ last, axis=0)
+        return (
+            self._left_basis @ p,
+            s,
+            qt @ self._right_basis.T,
+            np.linalg.norm(self._coupling @ last, axis=0),
+        )
 
 
-def _orthogonalised(block: Floats, basis: Floats) -> Triplets:
+def _orthogonalise_block(block: Floats, basis: Floats) -> Triplets:
     """Return C, Q and R with ``block = basis C + Q R`` and Q orthonormal, orthogonal to basis.
 
     Q has as many columns as the block has directions outside the basis, to rounding.
     """
     inside = basis.T @ block
     outside = block - basis @ inside
-    again = basis.T @ outside  # once more: what is left of the first time is rounding
+    recomputed = basis.T @ outside  # once more: what is left of the first time is rounding
     q, r, order = scipy.linalg.qr(
-        outside - basis @ again, mode="economic", pivoting=True, check_finite=False
+        outside - basis @ recomputed, mode="economic", pivoting=True, check_finite=False
     )
     new = int(np.count_nonzero(np.abs(np.diag(r)) > _NOTHING * np.linalg.norm(block)))
     corner = np.empty((new, block.shape[1]))
     corner[:, order] = r[:new]
-    return inside + again, np.asarray(q[:, :new], dtype=np.float64), corner
+    return inside + recomputed, np.asarray(q[:, :new], dtype=np.float64), corner

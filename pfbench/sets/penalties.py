@@ -10,16 +10,16 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer, real
-from pfbench.base.errors import Diverged, InputError, Refused
-from pfbench.base.parameters import Parameter, declared, parameter
-from pfbench.sets.groups import Groups, checked_groups, group_labels, group_norms, rescaled
+from pfbench.base.checks import check_integer, check_real
+from pfbench.base.errors import DivergedError, InputError, RefusedError
+from pfbench.base.parameters import Parameter, collect_declared_parameters, parameter
+from pfbench.sets.groups import Groups, check_groups, group_labels, group_norms, rescale_groups
 from pfbench.sets.nuclear import DENSE_ENTRIES
 from pfbench.sets.partial_svd import triplets_above
 
 
 @dataclass(frozen=True)
-class Penalty(ABC):
+class NormPenalty(ABC):
     """A norm times `weight`.
 
     Attributes
@@ -42,7 +42,7 @@ class Penalty(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     points: ClassVar[str] = "arrays"
-    needs: ClassVar[str] = ""
+    required_arguments: ClassVar[str] = ""
     dual: ClassVar[str]
     lower_bound: ClassVar[float] = 0.0
 
@@ -51,15 +51,15 @@ class Penalty(ABC):
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return the parameters of its selector by name: the fields that declare themselves."""
-        return declared(cls)
+        return collect_declared_parameters(cls)
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+    def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
         """Build it for points of a shape that fits `points`, from its parameters."""
         return cls(**parameters)
 
     def __post_init__(self) -> None:
-        real("weight", self.weight, least=0.0)
+        check_real("weight", self.weight, minimum=0.0)
 
     @abstractmethod
     def value(self, x: Floats) -> float:
@@ -80,11 +80,11 @@ class Penalty(ABC):
     def _threshold(self, y: Floats, t: float) -> float:
         """Return t times the weight; refuse what is not finite."""
         if not np.isfinite(y).all():
-            raise Diverged("the point handed to the proximal map has NaN or infinite entries")
-        return real("t", t, least=0.0) * self.weight
+            raise DivergedError("the point handed to the proximal map has NaN or infinite entries")
+        return check_real("t", t, minimum=0.0) * self.weight
 
 
-class L1Penalty(Penalty):
+class L1Penalty(NormPenalty):
     """Weight times the sum of moduli; takes arrays of any shape."""
 
     name = "l1"
@@ -102,7 +102,7 @@ class L1Penalty(Penalty):
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
 
-class NuclearPenalty(Penalty):
+class NuclearPenalty(NormPenalty):
     """Weight times the sum of singular values of a dense M x N array."""
 
     name = "nuclear"
@@ -127,7 +127,7 @@ class NuclearPenalty(Penalty):
         """
         y = _matrix(y)
         if y.size > DENSE_ENTRIES:
-            raise Refused(
+            raise RefusedError(
                 f"the proximal map of the nuclear norm would decompose a {y.shape[0]} x "
                 f"{y.shape[1]} matrix, above {DENSE_ENTRIES} entries: use a set instead of the "
                 "penalty and a projection-free method."
@@ -135,15 +135,15 @@ class NuclearPenalty(Penalty):
         threshold = self._threshold(y, t)
         if threshold == 0.0:
             return y.copy()
-        found = triplets_above(y, lambda s: threshold)
-        u, s, vt = found or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        result = triplets_above(y, lambda s: threshold)
+        u, s, vt = result or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         left = np.maximum(s - threshold, 0.0)
         rank = int(np.count_nonzero(left))
         return np.asarray((u[:, :rank] * left[:rank]) @ vt[:rank])
 
 
 @dataclass(frozen=True)
-class GroupPenalty(Penalty):
+class GroupPenalty(NormPenalty):
     """Weight times the sum of the Euclidean norms of disjoint groups of entries.
 
     Parameters
@@ -173,11 +173,11 @@ class GroupPenalty(Penalty):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer("d", self.d, least=1)
-        object.__setattr__(self, "groups", checked_groups(self.d, self.groups))
+        check_integer("d", self.d, minimum=1)
+        object.__setattr__(self, "groups", check_groups(self.d, self.groups))
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+    def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
         """Build it for vectors."""
         return cls(d=shape[0], **parameters)
 
@@ -200,11 +200,11 @@ class GroupPenalty(Penalty):
         if threshold == 0.0:
             return y.copy()
         norms = group_norms(y, self._labels)
-        return rescaled(y, self._labels, norms, np.maximum(norms - threshold, 0.0))
+        return rescale_groups(y, self._labels, norms, np.maximum(norms - threshold, 0.0))
 
 
 def _matrix(x: Any) -> Floats:
     if not isinstance(x, np.ndarray) or x.ndim != 2:
-        found = x.shape if isinstance(x, np.ndarray) else type(x).__name__
-        raise InputError(f"the nuclear penalty takes a dense matrix, not {found}.")
+        shape = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+        raise InputError(f"the nuclear penalty takes a dense matrix, not {shape}.")
     return x

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.sets.body import gradient, is_point, plain_gradient, projectable
-from pfbench.sets.vectors import VectorSet, winner
+from pfbench.sets.body import as_gradient, check_projectable, gradient, is_point
+from pfbench.sets.vectors import VectorSet, argmax_modulus
 
 
 def project_simplex(y: Floats, radius: float) -> Floats:
@@ -42,8 +42,8 @@ class Simplex(VectorSet):
 
     def lo(self, g: Floats) -> Floats:
         """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
-        g = plain_gradient(g, self.shape)
-        return self._filled(winner(g, int(np.argmin(g))), self.radius)
+        g = as_gradient(g, self.shape)
+        return self._fill_vector(argmax_modulus(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum, radius times the least entry of g, twice."""
@@ -52,7 +52,7 @@ class Simplex(VectorSet):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the simplex."""
-        return project_simplex(projectable(y, self.shape), self.radius)
+        return project_simplex(check_projectable(y, self.shape), self.radius)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is nonnegative and sums to radius, up to tolerance * radius."""
@@ -63,8 +63,8 @@ class Simplex(VectorSet):
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
-        return self._filled(int(rng.integers(self.d)), self.radius)
+        return self._fill_vector(int(rng.integers(self.d)), self.radius)
 
     def start(self) -> Floats:
         """Return the first vertex."""
-        return self._filled(0, self.radius)
+        return self._fill_vector(0, self.radius)

@@ -8,17 +8,17 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
-from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
+from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point, scale_to_unit
 from pfbench.sets.simplex import project_simplex
 
 _EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Spectrahedron(Body):
+class Spectrahedron(ConvexBody):
     """Symmetric positive semidefinite d x d matrices whose trace is `radius`, as dense arrays.
 
     A gradient or a point to project need not be symmetric: only its symmetric part matters.
@@ -39,8 +39,8 @@ class Spectrahedron(Body):
     radius: float = parameter(1.0, "size of the set, positive")
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
-        real("radius", self.radius, above=0.0)
+        check_integer("d", self.d, minimum=1)
+        check_real("radius", self.radius, above=0.0)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -53,13 +53,13 @@ class Spectrahedron(Body):
         return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
 
     @property
-    def largest_norm(self) -> float:
+    def max_norm(self) -> float:
         """Exact, that of a vertex: radius."""
         return self.radius
 
     def lo(self, g: Any) -> RankOne:
         """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3)."""
-        u = _bottom(_symmetric(normalised(gradient(g, self.shape))[0]))
+        u = _smallest_eigenpair(_check_symmetric(scale_to_unit(gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -70,15 +70,15 @@ class Spectrahedron(Body):
         "Verification of positive definiteness" (BIT 46, 2006). The width is of the order
         d^2 2^-53 times the norm of g.
         """
-        scaled, exponent = normalised(gradient(g, self.shape))
-        S = _symmetric(scaled)
+        scaled, exponent = scale_to_unit(gradient(g, self.shape))
+        S = _check_symmetric(scaled)
         if not S.any():
             return 0.0, 0.0
-        u = _bottom(S)
+        u = _smallest_eigenpair(S)
         theta = float(u @ (S @ u)) / float(u @ u)
         # Rounding of the symmetric part and of the quotient, bounded by the Frobenius norm.
         slack = step = (self.d + 4) * _EPS * float(np.linalg.norm(S))
-        while (proved := _below_spectrum(S, theta - step)) is None:
+        while (proved := _eigenvalue_lower_bound(S, theta - step)) is None:
             step *= 4.0
         lower, upper = self.radius * (proved - slack), self.radius * (theta + slack)
         return float(np.ldexp(lower, exponent)), float(np.ldexp(upper, exponent))
@@ -89,7 +89,7 @@ class Spectrahedron(Body):
         O(d^3).
         """
         values, vectors = scipy.linalg.eigh(
-            _symmetric(projectable(y, self.shape)), check_finite=False
+            _check_symmetric(check_projectable(y, self.shape)), check_finite=False
         )
         # Eigenvalues by `radius` below the largest one become 0; cut there, no sum overflows.
         with np.errstate(over="ignore"):
@@ -111,10 +111,10 @@ class Spectrahedron(Body):
         slack = tolerance * self.radius
         if np.abs(x - x.T).max() > slack or abs(float(np.trace(x)) - self.radius) > slack:
             return False
-        least = scipy.linalg.eigh(
-            _symmetric(x), eigvals_only=True, subset_by_index=(0, 0), check_finite=False
+        eigh = scipy.linalg.eigh(
+            _check_symmetric(x), eigvals_only=True, subset_by_index=(0, 0), check_finite=False
         )
-        return float(least[0]) >= -slack
+        return float(eigh[0]) >= -slack
 
     def random_vertex(self, rng: np.random.Generator) -> RankOne:
         """Return radius times uu' for a uniform unit vector u."""
@@ -129,19 +129,19 @@ class Spectrahedron(Body):
         return point
 
 
-def _symmetric(array: Floats) -> Floats:
+def _check_symmetric(array: Floats) -> Floats:
     # Halves first: the sum of two entries may overflow.
     half = 0.5 * array
     return np.asarray(half + half.T)
 
 
-def _bottom(S: Floats) -> Floats:
+def _smallest_eigenpair(S: Floats) -> Floats:
     """Return a unit eigenvector of the least eigenvalue of S."""
     vectors = scipy.linalg.eigh(S, subset_by_index=(0, 0), check_finite=False)[1]
     return np.ascontiguousarray(vectors[:, 0])
 
 
-def _below_spectrum(S: Floats, mu: float) -> float | None:
+def _eigenvalue_lower_bound(S: Floats, mu: float) -> float | None:
     """Return a proved lower bound, near mu, of the least eigenvalue; None if mu is too large."""
     shifted = S.copy()
     diagonal = np.einsum("ii->i", shifted)

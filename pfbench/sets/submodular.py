@@ -10,18 +10,18 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
-from pfbench.sets.body import GreedyBody, frozen, is_point, projectable
-from pfbench.sets.nearest import in_hull
+from pfbench.sets.body import GreedyPolytope, as_frozen, check_projectable, is_point
+from pfbench.sets.polytope_distance import is_in_hull
 
 _SPOT_CHECKS = 64
 """How many inequalities of submodularity are tried before any work."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SubmodularBase(GreedyBody):
+class SubmodularBasePolytope(GreedyPolytope):
     """Vectors x with x(S) <= f(S) for every set S of elements, and equality for all of them.
 
     Parameters
@@ -42,7 +42,7 @@ class SubmodularBase(GreedyBody):
 
     name: ClassVar[str] = "submodular-base"
     summary: ClassVar[str] = "base polytope of a submodular function"
-    needs: ClassVar[str] = "a function: SubmodularBase(d, function)"
+    required_arguments: ClassVar[str] = "a function: SubmodularBase(d, function)"
     source: ClassVar[str] = "Edmonds 1970 (greedy algorithm); Bach 2013"
     diameter_is_exact: ClassVar[bool] = False
 
@@ -50,7 +50,7 @@ class SubmodularBase(GreedyBody):
     function: Callable[[Integers], float]
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
+        check_integer("d", self.d, minimum=1)
         empty = self.value(np.array([], dtype=np.int64))
         if empty != 0.0:
             raise InputError(
@@ -81,13 +81,13 @@ class SubmodularBase(GreedyBody):
             size = int(rng.integers(2, self.d + 1))
             S, i, j = order[: size - 2], order[size - 2], order[size - 1]
             with_i, with_j, both = np.append(S, i), np.append(S, j), np.append(S, [i, j])
-            one, other = self.value(with_i), self.value(with_j)
-            more, less = self.value(both), self.value(S)
-            rounding = 1e-9 * max(abs(one), abs(other), abs(more), abs(less))
-            if one + other < more + less - rounding:
+            value, other = self.value(with_i), self.value(with_j)
+            extra, less = self.value(both), self.value(S)
+            rounding = 1e-9 * max(abs(value), abs(other), abs(extra), abs(less))
+            if value + other < extra + less - rounding:
                 raise InputError(
-                    f"the function is not submodular: element {i} adds {one - less:g} to the "
-                    f"elements {S.tolist()}, but {more - other:g} with {j} among them."
+                    f"the function is not submodular: element {i} adds {value - less:g} to the "
+                    f"elements {S.tolist()}, but {extra - other:g} with {j} among them."
                 )
 
     @cached_property
@@ -126,7 +126,7 @@ class SubmodularBase(GreedyBody):
             return False
         if abs(float(x.sum()) - self.total) > self.d * slack:
             return False
-        return in_hull(self.lo, x, slack * math.sqrt(self.d))
+        return is_in_hull(self.lo, x, slack * math.sqrt(self.d))
 
     def start(self) -> Floats:
         """Return 0 if it is in the set, else the greedy vertex of the order 0, 1, ..."""
@@ -149,7 +149,7 @@ class SubmodularBase(GreedyBody):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Permutahedron(GreedyBody):
+class Permutahedron(GreedyPolytope):
     """The convex hull of all permutations of a vector of entries.
 
     Parameters
@@ -171,12 +171,12 @@ class Permutahedron(GreedyBody):
     entries: Floats
 
     def __post_init__(self) -> None:
-        entries = finite_array("the entries of the permutahedron", self.entries)
+        entries = check_finite_array("the entries of the permutahedron", self.entries)
         if entries.ndim != 1 or entries.size == 0:
             raise InputError(
                 f"entries of shape {entries.shape} must be a vector of at least one number."
             )
-        object.__setattr__(self, "entries", frozen(np.sort(entries)[::-1]))
+        object.__setattr__(self, "entries", as_frozen(np.sort(entries)[::-1]))
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
@@ -184,15 +184,15 @@ class Permutahedron(GreedyBody):
         return {"radius": Parameter("size of the set, positive", "1.0")}
 
     @classmethod
-    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> "Permutahedron":
+    def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> "Permutahedron":
         """Build the standard one; see `standard`."""
         return cls.standard(shape[0], **parameters)
 
     @classmethod
     def standard(cls, d: int, radius: float = 1.0) -> "Permutahedron":
         """Return radius times the convex hull of the permutations of (1, ..., d)."""
-        integer("d", d, least=1)
-        return cls(real("radius", radius, above=0.0) * np.arange(1.0, d + 1.0))
+        check_integer("d", d, minimum=1)
+        return cls(check_real("radius", radius, above=0.0) * np.arange(1.0, d + 1.0))
 
     @property
     def d(self) -> int:
@@ -209,7 +209,7 @@ class Permutahedron(GreedyBody):
 
         Exact up to rounding; O(d log d).
         """
-        y = projectable(y, self.shape)
+        y = check_projectable(y, self.shape)
         order = np.argsort(-y, kind="stable")
         descending = y[order]
         # A gap of the whole range of entries always separates two blocks, so wider gaps may be

@@ -6,21 +6,23 @@ from typing import ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import integer, real
-from pfbench.base.errors import Diverged
+from pfbench.base.checks import check_integer, check_real
+from pfbench.base.errors import DivergedError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import VectorBody
+from pfbench.sets.body import VectorConvexBody
 
 
-def winner(g: Floats, index: int) -> int:
+def argmax_modulus(g: Floats, index: int) -> int:
     """Return the index of the winning entry of g; refuse it if that entry is not finite."""
     if not np.isfinite(g[index]):
-        raise Diverged("the gradient handed to the linear minimisation has NaN or infinite entries")
+        raise DivergedError(
+            "the gradient handed to the linear minimisation has NaN or infinite entries"
+        )
     return index
 
 
 @dataclass(frozen=True)
-class VectorSet(VectorBody):
+class VectorSet(VectorConvexBody):
     """A convex compact set of vectors of length `d`, scaled by `radius`.
 
     Raises
@@ -36,8 +38,8 @@ class VectorSet(VectorBody):
     radius: float = parameter(1.0, "size of the set, positive")
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=1)
-        real("radius", self.radius, above=0.0)
+        check_integer("d", self.d, minimum=1)
+        check_real("radius", self.radius, above=0.0)
 
     @property
     def diameter(self) -> float:

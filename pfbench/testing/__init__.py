@@ -6,7 +6,7 @@ takes gradients and returns iterates; a *solver* calls functions back. Importing
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import homes_of, on_first_use
+from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
     from pfbench.testing.claimed import bound as bound
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from pfbench.testing.published import sgd as sgd
     from pfbench.testing.steppers import stepper as stepper
 
-_HOMES = homes_of(__name__)
+_HOMES = public_modules(__name__)
 __all__ = list(_HOMES)
-__getattr__ = on_first_use(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -53,13 +53,13 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     points = (_points(solver, mapped, hyper) - b) @ inverse.T
     if points.shape != expected.shape:
         raise InputError(f"{solver.__name__} returns {len(points)} and {len(expected)} points.")
-    apart = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
-    wrong = np.flatnonzero(~(apart <= tolerance))
+    distance = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
+    wrong = np.flatnonzero(~(distance <= tolerance))
     if wrong.size:
         t = int(wrong[0])
         lines = [
             f"{solver.__name__} is not covariant under an affine map of the set: point {t} differs "
-            f"by {apart[t]:.3g} of the diameter",
+            f"by {distance[t]:.3g} of the diameter",
             f"transformed back, {np.round(points[t], 6).tolist()}, expected "
             f"{np.round(expected[t], 6).tolist()}",
         ]
@@ -67,14 +67,16 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
 
 
 def _points(
-    solver: Callable[..., Any], given: Mapping[str, Any], hyper: Mapping[str, Any]
+    solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
     """Return the points of a solver, shape (k, d)."""
-    known = inspect.signature(solver).parameters
-    lacking = [n for n, p in known.items() if p.default is p.empty and n not in {*_NAMES, *hyper}]
+    existing = inspect.signature(solver).parameters
+    lacking = [
+        n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}
+    ]
     if lacking:
         raise InputError(f"{solver.__name__} needs {lacking[0]}: it may take f, grad, lmo and x0.")
-    found = solver(**{name: given[name] for name in _NAMES if name in known}, **hyper)
+    result = solver(**{name: parameters[name] for name in _NAMES if name in existing}, **hyper)
     return np.atleast_2d(
-        np.array(list(found) if inspect.isgenerator(found) else found, dtype=float)
+        np.array(list(result) if inspect.isgenerator(result) else result, dtype=float)
     )

@@ -69,7 +69,7 @@ def rate(
     InputError
         If an argument is out of range.
     """
-    from pfbench.verification.stating.rate import rate as stated
+    from pfbench.verification.statements.rate import rate as stated
 
     check = stated(
         exponent,
@@ -125,10 +125,10 @@ def bound(
     InputError
         If an argument is out of range.
     """
-    from pfbench.verification.stating.bound import bound as stated
+    from pfbench.verification.statements.bound import bound as stated
 
-    given = parameters if callable(parameters) else dict(parameters)
-    check = stated(formula, measure, over=over, parameters=given)
+    arguments = parameters if callable(parameters) else dict(parameters)
+    check = stated(formula, measure, statistic=over, parameters=arguments)
     call = format_call(bound, solver, formula, measure, on=on)
     return _decided(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
 
@@ -155,9 +155,9 @@ def _decided(
         instances=(on,) if isinstance(on, str) or callable(on) else (lambda: on,),
         check=check,
     )
-    found = judge(claim, effort=effort, seed=seed)
-    if found.verdict in ("violated", "failed"):
-        fail([f"{found.verdict}: {statement}", f"{found}", found.reason or "no reason"], call)
-    if not found.verdict.is_kept:
-        warnings.warn(f"{found.verdict}: {found} {found.reason}", stacklevel=3)
-    return found
+    verdict = judge(claim, effort=effort, seed=seed)
+    if verdict.verdict in ("violated", "failed"):
+        fail([f"{verdict.verdict}: {statement}", f"{verdict}", verdict.reason or "no reason"], call)
+    if not verdict.verdict.is_kept:
+        warnings.warn(f"{verdict.verdict}: {verdict} {verdict.reason}", stacklevel=3)
+    return verdict

@@ -67,27 +67,27 @@ def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any])
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
-    for name, value, others in _varied(hyper, alternatives):
-        tried, said = list[Any](), _DEAD
-        for other, changed in others:
+    for name, value, other_rest in _varied(hyper, alternatives):
+        tried, dead = list[Any](), _DEAD
+        for other, changed in other_rest:
             try:
                 if double.differ(hyper, changed):
                     is_lost = not tried and not typed.differ(hyper, changed)
-                    said = f"is lost to rounding in {make.dtype}" if is_lost else ""
+                    dead = f"is lost to rounding in {make.dtype}" if is_lost else ""
             except (ValueError, TypeError, AssertionError):
                 continue  # the optimiser refuses this value
             tried.append(other)
-            if said != _DEAD:
+            if dead != _DEAD:
                 break
         if not tried:
             raise InputError(
                 f"{make.label} refuses every other value of {name}: give alternatives="
                 f"{{{name!r}: ...}}."
             )
-        if said:
+        if dead:
             same = f"{value!r} and {tried[0]!r} give the same bits over {_LONGER * steps} steps"
             rest = {k: v for k, v in hyper.items() if k != name}
-            lines.append(f"{name} {said}: {same} ({format_settings(rest)})")
+            lines.append(f"{name} {dead}: {same} ({format_settings(rest)})")
     return lines
 
 
@@ -124,14 +124,14 @@ def _varied(
     for name, value in hyper.items():
         if isinstance(value, tuple) and name not in alternatives:
             for k, entry in enumerate(value):
-                others = [
+                rest = [
                     (other, {**hyper, name: (*value[:k], other, *value[k + 1 :])})
                     for other in _others(f"{name}[{k}]", entry)
                 ]
-                yield f"{name}[{k}]", entry, others
+                yield f"{name}[{k}]", entry, rest
         else:
-            found = [alternatives[name]] if name in alternatives else _others(name, value)
-            yield name, value, [(other, {**hyper, name: other}) for other in found]
+            results = [alternatives[name]] if name in alternatives else _others(name, value)
+            yield name, value, [(other, {**hyper, name: other}) for other in results]
 
 
 def _others(name: str, value: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.testing.failures import fail, format_call
-from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
 __tracebackhide__ = True  # of pytest
 
@@ -111,29 +111,29 @@ def unbiased(
 
         def run(stream: Any, path: Any = path) -> list[tuple[tuple[Any, ...], Floats]]:
             estimate = estimator(ask, stream) if has_state else None
-            found = []
+            results = []
             for x in path:
                 past = tuple(stream.taken) if given_past else ()
                 g = estimate(x.copy()) if estimate else estimator(ask, x.copy(), stream)
-                found.append((past, np.array(g, dtype=np.float64)))
-            return found
+                results.append((past, np.array(g, dtype=np.float64)))
+            return results
 
         try:
-            drawn = list(branches(run))
-        except Unscripted as why:
+            sample = list(enumerate_draws(run))
+        except NotEnumerable as why:
             raise InputError(
                 f"the draws of {estimator.__name__} cannot be enumerated: {why}."
             ) from why
         for t, x in enumerate(path):
             groups: dict[Any, list[tuple[float, Floats]]] = {}
-            for chance, estimates in drawn:
+            for chance, estimates in sample:
                 past, g = estimates[t]
                 groups.setdefault(past, []).append((chance, g))
             for past, rows in groups.items():
                 lines = _bias(rows, np.asarray(ask.gradient(x)))
                 if lines:
                     lines[0] = f"{estimator.__name__} is biased at call {t + 1}: {lines[0]}"
-                    lines[1] += f" given the draws {[one[0] for one in past]}" if past else ""
+                    lines[1] += f" given the draws {[item[0] for item in past]}" if past else ""
                     fail(lines, format_call(unbiased, estimator, ask))
 
 

@@ -24,17 +24,17 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
     call
         The call that failed.
     """
-    shown = list(lines)
-    if len(shown) >= _MAX_LINES:
-        more = len(shown) - (_MAX_LINES - 2)
-        shown = [*shown[: _MAX_LINES - 2], f"({more} more of this kind)"]
-    shown.append(f"reproduce: {call}")
-    raise AssertionError("\n".join(line[:_MAX_LENGTH] for line in shown))
+    displayed = list(lines)
+    if len(displayed) >= _MAX_LINES:
+        extra = len(displayed) - (_MAX_LINES - 2)
+        displayed = [*displayed[: _MAX_LINES - 2], f"({extra} more of this kind)"]
+    displayed.append(f"reproduce: {call}")
+    raise AssertionError("\n".join(line[:_MAX_LENGTH] for line in displayed))
 
 
-def format_call(check: Any, *given: Any, **hyper: Any) -> str:
+def format_call(check: Any, *value: Any, **hyper: Any) -> str:
     """Return a call as text; `check` is a function or its name."""
-    arguments = ", ".join(filter(None, [*map(_shown, given), format_settings(hyper)]))
+    arguments = ", ".join(filter(None, [*map(_shown, value), format_settings(hyper)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
 
 
@@ -59,24 +59,24 @@ def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int,
     step = max(
         (
             float(np.abs(after - before).max())
-            for one, other in pairwise(expected)
-            for before, after in zip(one, other, strict=True)
+            for item, other in pairwise(expected)
+            for before, after in zip(item, other, strict=True)
         ),
         default=0.0,
     )
-    worst, at, words = 0.0, 0, ""
-    for t, (one, other) in enumerate(zip(points, expected, strict=True)):
-        for number, (a, b) in enumerate(zip(one, other, strict=True)):
+    worst, point, words = 0.0, 0, ""
+    for t, (other_point, other) in enumerate(zip(points, expected, strict=True)):
+        for number, (a, b) in enumerate(zip(other_point, other, strict=True)):
             with np.errstate(invalid="ignore"):
-                apart = np.abs(a - b)
-            apart[~np.isfinite(apart)] = np.inf
-            apart[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
-            if apart.max() > worst:
-                index = np.unravel_index(int(apart.argmax()), apart.shape)
-                layer = f"layer {number}, " if len(one) > 1 else ""
-                where = ",".join(map(str, index))
-                worst, at = float(apart.max()), t
-                words = f"{layer}x[{where}] = {a[index]:.10g}, expected {b[index]:.10g}"
+                distance = np.abs(a - b)
+            distance[~np.isfinite(distance)] = np.inf
+            distance[(a == b) | (np.isnan(a) & np.isnan(b))] = 0.0
+            if distance.max() > worst:
+                index = np.unravel_index(int(distance.argmax()), distance.shape)
+                layer = f"layer {number}, " if len(other_point) > 1 else ""
+                location = ",".join(map(str, index))
+                worst, point = float(distance.max()), t
+                words = f"{layer}x[{location}] = {a[index]:.10g}, expected {b[index]:.10g}"
     if worst == 0.0:
-        return 0.0, at, words
-    return worst / step if step > 0.0 else np.inf, at, words
+        return 0.0, point, words
+    return worst / step if step > 0.0 else np.inf, point, words

@@ -90,14 +90,14 @@ def covariant(
         for name, value in hyper.items()
     }
     expected = make.follow(x0, grads, hyper)
-    there = mapped.follow(transform.point(x0), [transform.gradient(g) for g in grads], scaled)
+    recorded = mapped.follow(transform.point(x0), [transform.gradient(g) for g in grads], scaled)
     if group == "idle layer":
-        expected = [[*point, there[0][-1]] for point in expected]
-    apart, t, words = deviation([transform.back(point) for point in there], expected)
-    if not apart <= (tolerance_of(make) if tolerance is None else tolerance):
+        expected = [[*point, recorded[0][-1]] for point in expected]
+    distance, t, words = deviation([transform.back(point) for point in recorded], expected)
+    if not distance <= (tolerance_of(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [
-            f"{make.label} is not covariant under {group}: step {t} differs by {apart:.3g} of the "
+            f"{make.label} is not covariant under {group}: step {t} differs by {distance:.3g} of the "  # noqa: E501
             "largest step",
             f"transformed back, {words}",
         ]
@@ -106,8 +106,8 @@ def covariant(
                 f"with these powers of the factor {_FACTOR:g}: {powers}; a constant as eps scales, "
                 "too: give it, and its power in scales"
             )
-        given = {"scales": dict(scales)} if scales else {}
-        fail(lines, format_call(covariant, make, group, **given, **hyper))
+        arguments = {"scales": dict(scales)} if scales else {}
+        fail(lines, format_call(covariant, make, group, **arguments, **hyper))
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -126,10 +126,10 @@ def _per_layer(
     """Return the group of isometries that are drawn for each layer: of points and gradients."""
 
     def of(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
-        drawn = [draw(rng, shape) for shape in make.shapes]
+        sample = [draw(rng, shape) for shape in make.shapes]
 
         def apply(side: int) -> Callable[[Layers], Layers]:
-            return lambda layers: [f[side](a) for f, a in zip(drawn, layers, strict=True)]
+            return lambda layers: [f[side](a) for f, a in zip(sample, layers, strict=True)]
 
         return make, _Map(apply(0), apply(0), apply(1))
 

@@ -80,8 +80,8 @@ def _name(inequality: Any) -> str:
 class _Stated:
     """A ready inequality, with the text that makes it."""
 
-    def __init__(self, label: str, **stated: Any) -> None:
-        self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in stated.items())})"
+    def __init__(self, label: str, **statement: Any) -> None:
+        self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
 
 
 class smooth(_Stated):  # noqa: N801 - it is used as a function
@@ -156,7 +156,7 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
         """Return the singular value that is furthest out of the interval, and its limit."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
-        found = []
+        results = []
         for k, (x, y, q) in enumerate(zip(*layers, strict=True)):
             self._buffers[k] = m = self.momentum * self._buffers[k] + q
             n = q + self.momentum * m if self.nesterov else m
@@ -164,18 +164,18 @@ class lmo(_Stated):  # noqa: N801 - it is used as a function
             step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
             o = step / (self.lr * self.scale(*n.shape))
             u, s, v = np.linalg.svd(n, full_matrices=False)
-            kept = s >= 1e-2 * float(np.linalg.norm(n))
-            image = (u.T @ o @ v.T)[np.ix_(kept, kept)]
+            retained = s >= 1e-2 * float(np.linalg.norm(n))
+            image = (u.T @ o @ v.T)[np.ix_(retained, retained)]
             inside = np.diag(image)
             outside = float(np.abs(image - np.diag(inside)).max())
             terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
-            most, least = float(inside.max()), float(inside.min())
-            found += [
-                (most, self.hi + self.slack, {"largest singular value": most, **terms}),
-                (self.lo - self.slack, least, {"least singular value": least, **terms}),
+            upper, lower = float(inside.max()), float(inside.min())
+            results += [
+                (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),
+                (self.lo - self.slack, lower, {"least singular value": lower, **terms}),
                 (outside, self.slack, {"off the momentum's directions": outside, **terms}),
             ]
-        return max(found, key=lambda one: one[0] - one[1])
+        return max(results, key=lambda item: item[0] - item[1])
 
 
 class gap_recursion(_Stated):  # noqa: N801 - it is used as a function

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.testing.failures import deviation, fail, format_call
 from pfbench.testing.groups import tolerance_of
 from pfbench.testing.steppers import Stepper
-from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
 __tracebackhide__ = True  # of pytest
 
@@ -29,7 +29,7 @@ _PAIRED = 5
 """Runs with common seeds that are compared before any test."""
 
 
-def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str:
+def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> str:
     """Check that two methods make the same points, or points of the same law.
 
     Parameters
@@ -40,7 +40,7 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
         Where all draws can be enumerated, the laws of (x_1, ..., x_at) are compared exactly.
         Else five runs with common seeds are compared, and where these differ 80 runs of each, by
         rank tests of five functionals at the level 1e-3 together.
-    at
+    index
         Number of points of a function: at least 2, as the first have the same law too easily.
     seed
         Seed of the runs where draws cannot be enumerated.
@@ -57,7 +57,7 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
     AssertionError
         If the points or the laws differ.
     InputError
-        If there are fewer points than `at`, or `a` is a stepper and `b` none.
+        If there are fewer points than `index`, or `a` is a stepper and `b` none.
     """
     call = format_call(same_law, a, b, **hyper)
     if isinstance(a, Stepper) or isinstance(b, Stepper):
@@ -68,22 +68,22 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
-        if len(points) < at:
-            raise InputError(f"{method.__name__} returns {len(points)} points, and at={at}.")
-        return np.concatenate(points[:at])
+        if len(points) < index:
+            raise InputError(f"{method.__name__} returns {len(points)} points, and at={index}.")
+        return np.concatenate(points[:index])
 
     methods = [partial(outcome, method) for method in (a, b)]
     try:
-        exact = [list(branches(method)) for method in methods]
-    except Unscripted as why:
-        return _sampled(methods, at, seed, str(why), call)
+        exact = [list(enumerate_draws(method)) for method in methods]
+    except NotEnumerable as why:
+        return _sampled(methods, index, seed, str(why), call)
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
-        last = np.round(x[-(len(x) // at) :][:4], 6).tolist()
+        last = np.round(x[-(len(x) // index) :][:4], 6).tolist()
         lines = [
-            f"the laws of (x_1, ..., x_{at}) differ: total variation {distance:.6g}",
-            f"x_{at} = {last} has probability {chances[0]:.6g} and {chances[1]:.6g}",
+            f"the laws of (x_1, ..., x_{index}) differ: total variation {distance:.6g}",
+            f"x_{index} = {last} has probability {chances[0]:.6g} and {chances[1]:.6g}",
             f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
         ]
         fail(lines, call)
@@ -93,15 +93,15 @@ def same_law(a: Any, b: Any, *, at: int = 3, seed: int = 0, **hyper: Any) -> str
 def _same_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
     x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
-    apart, t, words = deviation(points, expected)
-    if not apart <= max(map(tolerance_of, (a, b))):
+    distance, t, words = deviation(points, expected)
+    if not distance <= max(map(tolerance_of, (a, b))):
         first = next(
             t
             for t in range(1, len(points))
             if deviation(points[: t + 1], expected[: t + 1])[0] > max(map(tolerance_of, (a, b)))
         )
         lines = [
-            f"{a.label} and {b.label} differ from step {first} on, by {apart:.3g} of the largest "
+            f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
             f"step at step {t}",
             words,
         ]
@@ -122,24 +122,24 @@ def _total_variation(
         gap = _ROUNDING * max(float(np.abs(column).max()), 1e-300)
         names[order[1:], k] = np.cumsum(np.diff(column[order]) > gap)
     chances: dict[bytes, list[float]] = {}
-    where: dict[bytes, int] = {}
+    location: dict[bytes, int] = {}
     for row, (chance, _) in enumerate((*a, *b)):
         key = names[row].tobytes()
-        where.setdefault(key, row)
+        location.setdefault(key, row)
         chances.setdefault(key, [0.0, 0.0])[row >= len(a)] += chance
     key = max(chances, key=lambda k: abs(chances[k][0] - chances[k][1]))
     distance = 0.5 * sum(abs(p - q) for p, q in chances.values())
-    return distance, ((chances[key][0], chances[key][1]), rows[where[key]])
+    return distance, ((chances[key][0], chances[key][1]), rows[location[key]])
 
 
-def _sampled(methods: Sequence[Any], at: int, seed: int, why: str, call: str) -> str:
+def _sampled(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
     """Compare runs with common seeds, then samples."""
     seeds = np.random.SeedSequence(seed).spawn(2 * _RUNS)
     pairs = [[m(np.random.default_rng(s)) for m in methods] for s in seeds[:_PAIRED]]
     if all(np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * np.abs(x).max()) for x, y in pairs):
         return f"{_PAIRED} runs with common seeds are equal; not enumerated: {why}"
     samples = [
-        np.array([_functionals(m(np.random.default_rng(s)), at) for s in seeds[side::2]])
+        np.array([_functionals(m(np.random.default_rng(s)), index) for s in seeds[side::2]])
         for side, m in enumerate(methods)
     ]
     chances = [_rank_test(x, y) for x, y in zip(*(sample.T for sample in samples), strict=True)]
@@ -165,9 +165,9 @@ _FUNCTIONALS = (
 )
 
 
-def _functionals(flat: Floats, at: int) -> list[float]:
-    x = flat.reshape(at, -1)
-    norms = [float(np.linalg.norm(x[k])) for k in (-1, (at - 1) // 2, 0)]
+def _functionals(flat: Floats, index: int) -> list[float]:
+    x = flat.reshape(index, -1)
+    norms = [float(np.linalg.norm(x[k])) for k in (-1, (index - 1) // 2, 0)]
     return [*norms, float(np.linalg.norm(x[-1] - x[0])), float(x[-1].sum())]
 
 

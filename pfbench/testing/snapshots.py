@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.files import whole
+from pfbench.base.files import atomic_write
 from pfbench.oracles import Ledger, Oracles
 
 _HEAD = (
@@ -38,23 +38,23 @@ class Snapshot:
         the sequence of calls is not compared.
     """
 
-    def __init__(self, problem: Any, seed: int = 0, within: float = 0.0) -> None:
-        from pfbench.adapters.front import as_problem
-        from pfbench.points import form_of
+    def __init__(self, problem: Any, seed: int = 0, inner: float = 0.0) -> None:
+        from pfbench.adapters.solve_interface import as_problem
+        from pfbench.points import infer_format
         from pfbench.runs.loop.steps import Heard
 
         on = as_problem(problem)
         self.name = f"{problem if isinstance(problem, str) else on.name} seed={seed}"
-        self._within, self._ledger, self._number = within, Ledger(), 0
+        self._within, self._ledger, self._number = inner, Ledger(), 0
         self._hash, self._hashes = hashlib.sha256(), list[str]()
         start = on.start()
         backend: Any = Heard(on.open(np.random.default_rng((seed, 0))), self._note)
-        self.oracles = CountedOracles(backend, self._ledger, on.set.diameter, form_of(start))
+        self.oracles = CountedOracles(backend, self._ledger, on.set.diameter, infer_format(start))
         self.oracles.start, self.oracles.rng = start, np.random.default_rng((seed, 1))
 
-    def _note(self, verb: str, given: Any, answer: Any) -> None:
+    def _note(self, verb: str, value: Any, answer: Any) -> None:
         self._number += 1
-        self._hash.update(f"{verb} {self._ledger.spent};".encode())
+        self._hash.update(f"{verb} {self._ledger.counts_array};".encode())
         if self._number.bit_count() == 1:
             self._hashes.append(self._hash.hexdigest()[:6])
 
@@ -62,7 +62,7 @@ class Snapshot:
         """Return what the file has of it: the counts by kind, and the hashes of the calls."""
         ends = [
             (round(c * (1 - self._within)), round(c * (1 + self._within)))
-            for c in self._ledger.spent
+            for c in self._ledger.counts_array
         ]
         counts = [
             f"{name}={low}" if low == high else f"{name}={low}..{high}"
@@ -73,24 +73,28 @@ class Snapshot:
 
     def difference(self, stored: str) -> str:
         """Return how the calls differ from a stored entry; empty if they do not."""
-        was = dict(part.split("=", 1) for part in stored.split())
-        said, differs = [], False
-        for name, count in zip(COUNTED, self._ledger.spent, strict=True):
-            low, _, high = was.get(name, "0").partition("..")
+        parts = dict(part.split("=", 1) for part in stored.split())
+        statement, differs = [], False
+        for name, count in zip(COUNTED, self._ledger.counts_array, strict=True):
+            low, _, high = parts.get(name, "0").partition("..")
             if not int(low) <= count <= int(high or low):
                 sign = f" ({count - int(low):+d})" if not high else ""
-                said.append(f"{name.upper()} {count}, was {was.get(name, '0')}{sign}")
+                statement.append(f"{name.upper()} {count}, was {parts.get(name, '0')}{sign}")
                 differs = True
             elif count:
-                said.append(f"{name.upper()} equal")
-        before = was.get("calls", "").split(":")
-        if "calls" in was and before != self._hashes:
+                statement.append(f"{name.upper()} equal")
+        before = parts.get("calls", "").split(":")
+        if "calls" in parts and before != self._hashes:
             agree = [a == b for a, b in zip(before, self._hashes, strict=False)]
             first = agree.index(False) if False in agree else len(agree)
-            at = f"up to {2 ** (first - 1)}, " if first else ""
-            said.append(f"calls agree {at}differ by {2**first}" if at else "the first call differs")
+            location = f"up to {2 ** (first - 1)}, " if first else ""
+            statement.append(
+                f"calls agree {location}differ by {2**first}"
+                if location
+                else "the first call differs"
+            )
             differs = True
-        return "; ".join(said) if differs else ""
+        return "; ".join(statement) if differs else ""
 
 
 class CountsFile:
@@ -108,23 +112,25 @@ class CountsFile:
 
     def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
         """Return what differs from the file: counts, new keys, and keys that are missing."""
-        here = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
+        current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
-        for key, snapshot in here.items():
+        for key, snapshot in current.items():
             stored = self._entries.get(key)
             now = "not in the file: " + snapshot.entry()
             if difference := now if stored is None else snapshot.difference(stored):
                 lines.append(f"{key}: {difference}")
-        lines += [f"{key}: no longer used" for key in self._of(test) if key not in here]
+        lines += [f"{key}: no longer used" for key in self._of(test) if key not in current]
         return lines
 
     def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
         """Write the snapshots of a test in place of its old ones."""
         for key in self._of(test):
             del self._entries[key]
-        self._entries |= {f"{test} {name}": one.entry() for name, one in snapshots.items()}
+        self._entries |= {
+            f"{test} {name}": snapshot.entry() for name, snapshot in snapshots.items()
+        }
         lines = [_HEAD, *(f"{key}: {self._entries[key]}" for key in sorted(self._entries))]
-        with whole(self._path) as target:
+        with atomic_write(self._path) as target:
             target.write(("\n".join(lines) + "\n").encode())
 
     def _of(self, test: str) -> list[str]:

@@ -101,15 +101,17 @@ class Stepper:
         return points
 
     def _kind(self, hyper: Mapping[str, Any]) -> str:
-        made = self.optimizer
+        optimizer = self.optimizer
         torch = sys.modules.get("torch")
-        if isinstance(made, type):
-            is_torch = torch is not None and issubclass(made, torch.optim.Optimizer)
+        if isinstance(optimizer, type):
+            is_torch = torch is not None and issubclass(optimizer, torch.optim.Optimizer)
             return (
-                "torch" if is_torch or _needed(getattr(made, "step", None)) == ["self"] else "class"
+                "torch"
+                if is_torch or _needed(getattr(optimizer, "step", None)) == ["self"]
+                else "class"
             )
         # A function of (x0, grads), or one that makes a transformation of its parameters.
-        first = [name for name in _needed(made) if name not in hyper]
+        first = [name for name in _needed(optimizer) if name not in hyper]
         return "function" if len(first) >= 2 else "optax"
 
     # --- kinds ------------------------------------------------------------------------------------
@@ -173,8 +175,8 @@ class Stepper:
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
         """Follow an object whose `step` or `update` takes (x, g) and returns the new x."""
-        made = self.optimizer(**hyper)
-        move = getattr(made, "step", None) or getattr(made, "update", None)
+        optimizer = self.optimizer(**hyper)
+        move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
             raise InputError(f"{self.label} has no step(x, g) that returns the new point.")
         x: Any = self._typed(x0)
@@ -265,7 +267,7 @@ def _needed(function: Any) -> list[str]:
     return [p.name for p in named if p.default is p.empty]
 
 
-def _check_names(label: str, function: Any, given: Mapping[str, Any], positional: int) -> None:
+def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
     """Refuse parameters that an optimiser lacks, by name."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -273,10 +275,10 @@ def _check_names(label: str, function: Any, given: Mapping[str, Any], positional
         return
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
-    known = [p.name for p in parameters][positional:]
-    unknown = [name for name in given if name not in known]
+    names = [p.name for p in parameters][positional:]
+    unknown = [name for name in value if name not in names]
     if unknown:
         raise InputError(
-            f"{label} has no parameter {unknown[0]}: it takes {', '.join(known) or 'none'}; map "
+            f"{label} has no parameter {unknown[0]}: it takes {', '.join(names) or 'none'}; map "
             f"a name with names={{{unknown[0]!r}: ...}}."
         )

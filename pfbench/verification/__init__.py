@@ -7,7 +7,7 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import homes_of, on_first_use
+from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
     from pfbench.base.arrays import Floats as Floats
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from pfbench.verification.dossier import Dossier as Dossier
     from pfbench.verification.dossier import Quote as Quote
     from pfbench.verification.evidence import Evidence as Evidence
-    from pfbench.verification.followed import Step as Step
     from pfbench.verification.instances import Instance as Instance
-    from pfbench.verification.instances import instance as instance
-    from pfbench.verification.subject import Broken as Broken
-    from pfbench.verification.subject import Raised as Raised
+    from pfbench.verification.instances import make_instance as make_instance
+    from pfbench.verification.step_record import StepRecord as StepRecord
+    from pfbench.verification.subject import ClaimBroken as ClaimBroken
+    from pfbench.verification.subject import MethodFailed as MethodFailed
+    from pfbench.verification.subject import NotTestable as NotTestable
     from pfbench.verification.subject import Subject as Subject
-    from pfbench.verification.subject import Unfit as Unfit
-    from pfbench.verification.subject import Untestable as Untestable
+    from pfbench.verification.subject import UnsupportedPoints as UnsupportedPoints
     from pfbench.verification.trial import Trial as Trial
 
-_HOMES = homes_of(__name__)
+_HOMES = public_modules(__name__)
 __all__ = list(_HOMES)
-__getattr__ = on_first_use(__name__, _HOMES)
+__getattr__ = lazy_getattr(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

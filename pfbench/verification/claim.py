@@ -11,17 +11,17 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from pfbench.base.checks import choice
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.verification.dossier import Dossier
-from pfbench.verification.instances import instance
-from pfbench.verification.subject import Edited, Subject
+from pfbench.verification.instances import make_instance
+from pfbench.verification.subject import EditedMethod, Subject
 from pfbench.verification.units import Formula, Unit
 
 if TYPE_CHECKING:
-    from pfbench.verification.contrast import Contrast
+    from pfbench.verification.contrast import ExaminationEvidence
+    from pfbench.verification.criteria import Complexity
     from pfbench.verification.evidence import Evidence
-    from pfbench.verification.scales import Complexity
 
 KINDS = {
     "count": "exact counts by a formula",
@@ -36,11 +36,11 @@ KINDS = {
 """Every kind of claim, with what it says."""
 
 
-class Home(Protocol):
+class ClaimSource(Protocol):
     """Where somebody's own claims are stated."""
 
     @property
-    def place(self) -> str:
+    def reference(self) -> str:
         """The file or module."""
 
     def claim(self, name: str) -> "Claim":
@@ -64,7 +64,8 @@ class Claim:
     check
         Puts it to the test; an importable function of a `Trial`, or a word of `stating`.
     instances
-        The problems on which it is tested: each an `Instance`, or what `instance` makes one of.
+        The problems on which it is tested: each an `Instance`, or what `make_instance` makes one
+        of.
     algorithm
         The method that it is about, by the catalogue's name or somebody's own class; empty if it is
         about none.
@@ -75,10 +76,10 @@ class Claim:
     admits
         By parameter of the schedule the least and the largest factor on it that the theorem admits;
         empty where it states one value. No planted fault may be the method within these.
-    takes
+    expected_seconds
         Seconds that the check usually takes on one core, quick (None: not made then) and full;
         those of the word, if it is one.
-    orders
+    complexity
         The complexity that a rate states, under its paper's criterion.
     disputed
         Why its proof is broken; empty if it is not. A disputed claim is measured, never verified.
@@ -87,11 +88,11 @@ class Claim:
     units
         Units of constants and parameters by name, of a constant that is a number as "constants", of
         what is measured as "of"; those of usual names are known.
-    normalised
+    scale_dependence
         Why the bound does not scale with the units of f and x; empty if it does.
-    drawn
+    needs_seed
         Whether sizes and start are drawn, by the seed `at_seed` of a verification.
-    home
+    user_source
         Of a claim of somebody's own where it is stated, by which other processes find it.
 
     Raises
@@ -110,30 +111,30 @@ class Claim:
     assumptions: tuple[str, ...] = ()
     schedule: str = "explicit"
     admits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    takes: tuple[float | None, float] = ()  # type: ignore[assignment]
-    orders: "Complexity | None" = None
+    expected_seconds: tuple[float | None, float] = ()  # type: ignore[assignment]
+    complexity: "Complexity | None" = None
     disputed: str = ""
     formulas: tuple[Formula, ...] = ()
     units: Mapping[str, Unit] = field(default_factory=dict)
-    normalised: str = ""
-    drawn: bool = False
-    home: "Home | None" = None
+    scale_dependence: str = ""
+    needs_seed: bool = False
+    user_source: "ClaimSource | None" = None
 
     def __post_init__(self) -> None:
         if not callable(self.check):
             raise InputError(f"the check of {self.name} must be a function of a trial.")
         kind = self.kind or getattr(self.check, "kind", "")
-        given = (self.instances,) if isinstance(self.instances, str) else self.instances
-        made = tuple(map(instance, given))
-        takes = self.takes or getattr(self.check, "takes", (1.0, 10.0))
-        object.__setattr__(self, "takes", takes)
-        object.__setattr__(self, "kind", choice(f"kind of {self.name}", kind, KINDS))
-        object.__setattr__(self, "instances", made)
+        instances = (self.instances,) if isinstance(self.instances, str) else self.instances
+        created = tuple(map(make_instance, instances))
+        takes = self.expected_seconds or getattr(self.check, "takes", (1.0, 10.0))
+        object.__setattr__(self, "expected_seconds", takes)
+        object.__setattr__(self, "kind", check_choice(f"kind of {self.name}", kind, KINDS))
+        object.__setattr__(self, "instances", created)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.home is None:
+        if self.user_source is None:
             return super().__reduce_ex__(protocol)
-        return self.home.claim, (self.name,)
+        return self.user_source.claim, (self.name,)
 
     @property
     def method(self) -> str:
@@ -150,7 +151,7 @@ class Claim:
 
     def seconds(self, effort: str) -> float:
         """Return the seconds that the check usually takes on one core."""
-        quick, full = self.takes
+        quick, full = self.expected_seconds
         return full if effort == "full" or quick is None else quick
 
 
@@ -164,50 +165,56 @@ class Mutant:
         Its name, unique among all mutants.
     subject
         The variant: an edit of the source, or a class whose docstring says the fault.
-    expected
+    expected_claims
         The claims that must catch it.
     """
 
     name: str
     subject: Subject
-    expected: tuple[Claim, ...]
+    expected_claims: tuple[Claim, ...]
 
     @classmethod
-    def of(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
+    def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
         """Return the mutant of a faulty algorithm."""
-        return cls(name=name, subject=Subject(algorithm), expected=expected)
+        return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
-    def edited(
+    def from_edits(
         cls,
         method: Any,
-        within: Any,
+        edited_part: Any,
         name: str,
-        about: str,
+        description: str,
         edits: Mapping[str, str],
         *expected: Claim,
     ) -> Self:
         """Return the mutant of a method in the source of whose part other texts stand.
 
-        See `Edited`; `edits` are the texts, each with what stands in its place.
+        See `EditedMethod`; `edits` are the texts, each with what stands in its place.
         """
-        subject = Edited(method, within=within, edits=tuple(edits.items()), about=about)
-        return cls(name=name, subject=subject, expected=expected)
+        subject = EditedMethod(
+            method, edited_part=edited_part, edits=tuple(edits.items()), description=description
+        )
+        return cls(name=name, subject=subject, expected_claims=expected)
 
     @classmethod
     def answering(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
         """Return the mutant of faulty oracles, a class made of the right ones."""
-        return cls(name=name, subject=Subject(oracles=oracles), expected=expected)
+        return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """The fault, in words."""
-        if isinstance(self.subject, Edited):
-            return self.subject.about
+        if isinstance(self.subject, EditedMethod):
+            return self.subject.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
-        of = self.subject.algorithm or self.subject.oracles
-        told = getattr(of, "__doc__", None) if inspect.isclass(of) else inspect.getdoc(of)
-        return inspect.cleandoc(told) if told else getattr(of, "__name__", "")
+        algorithm = self.subject.algorithm or self.subject.oracles
+        value = (
+            getattr(algorithm, "__doc__", None)
+            if inspect.isclass(algorithm)
+            else inspect.getdoc(algorithm)
+        )
+        return inspect.cleandoc(value) if value else getattr(algorithm, "__name__", "")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,7 +236,7 @@ class Erratum:
         How its author may object: what would make the statement right.
     dossier
         Its grounds; those of the papers here all have one.
-    printed, right
+    printed_formula, corrected_formula
         The formula as printed and corrected, each with the unit that it should have; None if it is
         no formula.
     """
@@ -237,26 +244,28 @@ class Erratum:
     name: str
     as_printed: str
     corrected: str
-    examine: "Callable[[str, int], Contrast]"
+    examine: "Callable[[str, int], ExaminationEvidence]"
     claim: Claim | None = None
     objection: str = ""
     dossier: Dossier | None = None
-    printed: Formula | None = None
-    right: Formula | None = None
+    printed_formula: Formula | None = None
+    corrected_formula: Formula | None = None
 
     @property
     def ruling(self) -> str:
         """How it is classed, one of `dossier.RULINGS`; "wrong" without a dossier."""
-        return "wrong" if self.dossier is None else self.dossier.ruling
+        return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
-    def stated(self) -> str:
+    def reading(self) -> str:
         """Whether the statement is "as printed", or "as read" in a copy that was not compared."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
-    def is_shown(self, seen: "Contrast") -> bool:
+    def is_shown(self, evidence: "ExaminationEvidence") -> bool:
         """Return whether an examination shows it, and its ruling is that of the readings."""
-        return seen.shown and (self.dossier is None or self.dossier.agrees(seen.readings))
+        return evidence.is_shown and (
+            self.dossier is None or self.dossier.agrees(evidence.readings)
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -270,10 +279,10 @@ class Paper:
     errata: tuple[Erratum, ...]
 
     @classmethod
-    def of(cls, key: str, title: str, files: Sequence[ModuleType]) -> Self:
+    def from_files(cls, key: str, title: str, files: Sequence[ModuleType]) -> Self:
         """Gather the `CLAIMS`, `MUTANTS` and `ERRATA` of its files, in their order."""
-        found = {
-            what: tuple(one for file in files for one in getattr(file, what.upper(), ()))
-            for what in ("claims", "mutants", "errata")
+        items = {
+            subject: tuple(item for file in files for item in getattr(file, subject.upper(), ()))
+            for subject in ("claims", "mutants", "errata")
         }
-        return cls(key=key, title=title, **found)
+        return cls(key=key, title=title, **items)

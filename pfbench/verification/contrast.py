@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
+class ExaminationEvidence:
     """What an examination of an erratum saw.
 
     Attributes
@@ -37,20 +37,22 @@ class Contrast:
     readings: Mapping[str, bool] = field(default_factory=dict)
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether both were: then the evidence shows the erratum."""
         return self.printed_fails and self.corrected_holds
 
-    def under(self, readings: Mapping[str, float]) -> Self:
+    def with_readings(self, readings: Mapping[str, float]) -> Self:
         """Return the same with ratios to the printed bound under other readings, by their names."""
-        told = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
+        ratios = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
         tried = {name: holds(ratio) for name, ratio in readings.items()}
-        return replace(self, numbers={**self.numbers, **told}, readings={**self.readings, **tried})
+        return replace(
+            self, numbers={**self.numbers, **ratios}, readings={**self.readings, **tried}
+        )
 
 
-def compared(printed: float, corrected: float, **numbers: float) -> Contrast:
+def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
     """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
-    return Contrast(
+    return ExaminationEvidence(
         printed_fails=not holds(printed),
         corrected_holds=holds(corrected),
         numbers={"measured over printed": printed, "measured over corrected": corrected, **numbers},
@@ -67,7 +69,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
 
 
-def gaps(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
+def relative_excess(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
     """Run an algorithm and return the Frank-Wolfe gap V(x_t) for t < T, shape (T,)."""
 
     def gap(problem: Problem, state: State) -> float:

@@ -7,10 +7,10 @@ A quotation is what the paper prints, letter by letter. What is said in words of
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pfbench.base.checks import choice
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 
-RULINGS = {
+CONCLUSIONS = {
     "wrong": "a contradiction inside the paper, or a counter-example to what it prints; no reading "
     "that was tried makes it right",
     "unclear": "there is a reading under which it is right, and one under which it is not",
@@ -32,12 +32,12 @@ class Quote:
     ----------
     text
         What is printed there; " … " stands where something is left out.
-    place
+    location
         Section, equation, theorem or figure.
     """
 
     text: str
-    place: str
+    location: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,11 @@ class Dossier:
 
     Attributes
     ----------
-    ruling
-        One of `RULINGS`.
+    conclusion
+        One of `CONCLUSIONS`.
     quotes
         What is printed, with its place.
-    assumed
+    assumption
         What was assumed where the paper is silent; empty if nothing was.
     derivation
         Why it fails and what holds instead, `MOST_LINES` lines at most.
@@ -67,16 +67,16 @@ class Dossier:
         the derivation is missing or too long.
     """
 
-    ruling: str
+    conclusion: str
     quotes: tuple[Quote, ...]
-    assumed: str = ""
+    assumption: str = ""
     derivation: tuple[str, ...]
     instance: str
     readings: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        choice("ruling", self.ruling, RULINGS)
-        if not self.quotes and self.ruling in ("wrong", "unclear"):
+        check_choice("ruling", self.conclusion, CONCLUSIONS)
+        if not self.quotes and self.conclusion in ("wrong", "unclear"):
             raise InputError("a paper that is called wrong or unclear must be quoted.")
         if not 0 < len(self.derivation) <= MOST_LINES:
             raise InputError(f"a derivation has 1 to {MOST_LINES} lines.")
@@ -89,6 +89,6 @@ class Dossier:
         """
         if set(readings) != set(self.readings):
             return False
-        return self.ruling in ("ours", "doubtful") or any(readings.values()) == (
-            self.ruling == "unclear"
+        return self.conclusion in ("ours", "doubtful") or any(readings.values()) == (
+            self.conclusion == "unclear"
         )

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.checks import choice, finite_array, real, text
+from pfbench.base.checks import check_choice, check_finite_array, check_real, check_text
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import blamed
-from pfbench.runs.loop.run import HOLDS, Run
+from pfbench.base.user_code import attribute_errors
+from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
 
 _INVERSE = "1/"
@@ -62,45 +62,51 @@ def fit_rate(
         If there is no run, neither or both of x and targets are given, x is not known of a run,
         the measure is not in a trace, or a seed lacks a value of x.
     """
-    every = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, np.ndarray) else []
-    if not every or not all(isinstance(run, Run) for run in every):
+    full_list = (
+        list(runs) if isinstance(runs, Iterable) and not isinstance(runs, np.ndarray) else []
+    )
+    if not full_list or not all(isinstance(run, Run) for run in full_list):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):
         raise InputError("give x (from run to run) or targets (along each run), one of the two.")
-    text("measure", measure, "fw_gap")
-    real("decades", decades, least=0.0)
-    choice("count", count, ("iteration", *COUNTED))
+    check_text("measure", measure, "fw_gap")
+    check_real("decades", decades, minimum=0.0)
+    check_choice("count", count, ("iteration", *COUNTED))
     if targets is not None:
-        levels = finite_array("targets", targets)
+        levels = check_finite_array("targets", targets)
         if levels.ndim != 1 or (levels <= 0.0).any():
             raise InputError("targets must be a list of positive numbers.")
-        table = [[_to_target(run, measure, level, count) for level in levels] for run in every]
+        table = [
+            [_calls_to_target(run, measure, level, count) for level in levels] for run in full_list
+        ]
         return fit_exponent(1.0 / levels, table, least_decades=decades)
     cells: dict[int, dict[float, float]] = {}
-    for run in every:
-        at = _x(run, x)
-        found = cells.setdefault(run.seed, {})
-        if at in found:
-            raise InputError(f"two runs have seed {run.seed} and x = {at:g}: leave one out.")
-        found[at] = _in_all(run, count)
-    values = sorted({at for found in cells.values() for at in found})
-    for seed, found in cells.items():
-        lacking = [at for at in values if at not in found]
+    for run in full_list:
+        total_calls = _x(run, x)
+        cell = cells.setdefault(run.seed, {})
+        if total_calls in cell:
+            raise InputError(
+                f"two runs have seed {run.seed} and x = {total_calls:g}: leave one out."
+            )
+        cell[total_calls] = _total_calls(run, count)
+    values = sorted({position for results in cells.values() for position in results})
+    for seed, cell in cells.items():
+        lacking = [position for position in values if position not in cell]
         if lacking:
             raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: each seed needs all.")
-    table = [[found[at] for at in values] for found in cells.values()]
+    table = [[results[position] for position in values] for results in cells.values()]
     return fit_exponent(values, table, least_decades=decades)
 
 
 def _x(run: Run, x: Any) -> float:
     """Return x of a run."""
     if callable(x):
-        with blamed(f"x of {run.algorithm}"):
-            return real("x", x(run), above=0.0)
-    name = text("x", x, "epsilon").removeprefix(_INVERSE)
-    known = {**Selector.parse(run.problem).parameters, **run.parameters}
-    known |= Selector.parse(run.algorithm).parameters
-    value = known.get(name)
+        with attribute_errors(f"x of {run.algorithm}"):
+            return check_real("x", x(run), above=0.0)
+    name = check_text("x", x, "epsilon").removeprefix(_INVERSE)
+    parameters = {**Selector.parse(run.problem).parameters, **run.parameters}
+    parameters |= Selector.parse(run.algorithm).parameters
+    value = parameters.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(
             f"x={name} is no number that {run.algorithm} on {run.problem} states: name one of its "
@@ -109,20 +115,20 @@ def _x(run: Run, x: Any) -> float:
     return 1.0 / value if x.startswith(_INVERSE) else float(value)
 
 
-def _in_all(run: Run, count: str) -> float:
+def _total_calls(run: Run, count: str) -> float:
     """Return the calls of a run; infinite if it has no answer."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
     return float(spent) if run.status in ("target", "finished") and spent else math.inf
 
 
-def _to_target(run: Run, measure: str, target: float, count: str) -> float:
+def _calls_to_target(run: Run, measure: str, target: float, count: str) -> float:
     """Return the calls until the measure is at most a target; infinite if it never is."""
     if measure not in run.columns:
         raise InputError(
             f"the trace of {run.algorithm}, seed {run.seed}, has no {measure}: make it with "
             f"measures=[{measure!r}]."
         )
-    row = run.first(measure, target) if run.status in HOLDS else None
+    row = run.first_value(measure, target) if run.status in COMPLETED else None
     if row is None:
         return math.inf
     spent = float(run.rows[row][run.columns.index(count)])

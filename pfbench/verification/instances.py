@@ -13,7 +13,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
 
 if TYPE_CHECKING:
-    from pfbench.problems.catalogue import Entry
+    from pfbench.problems.catalogue import ProblemEntry
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Instance:
         """What tells its random streams from those of others: its parameters, else its name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
-    def called(self, title: str) -> "Instance":
+    def with_title(self, title: str) -> "Instance":
         """Return it under another title."""
         return replace(self, title=title)
 
@@ -54,38 +54,38 @@ class Instance:
         return self.title or str(getattr(self.build, "__name__", self.build))
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What makes it says of itself."""
-        found = getattr(self.build, "about", None)
-        return found if isinstance(found, str) else inspect.getdoc(self.build) or ""
+        value = getattr(self.build, "description", None)
+        return value if isinstance(value, str) else inspect.getdoc(self.build) or ""
 
     @property
-    def takes(self) -> tuple[str, ...]:
+    def accepts(self) -> tuple[str, ...]:
         """The names of what it takes, those that are fixed left out."""
-        every = inspect.signature(self.build).parameters
-        return tuple(name for name in every if name not in self.parameters)
+        parameters = inspect.signature(self.build).parameters
+        return tuple(name for name in parameters if name not in self.parameters)
 
     @property
     def varies(self) -> bool:
         """Whether a random generator or a seed enters it."""
-        return "rng" in self.takes[:1] or "seed" in self.takes
+        return "rng" in self.accepts[:1] or "seed" in self.accepts
 
-    def drawn(self, rng: np.random.Generator) -> Any:
+    def build_random(self, rng: np.random.Generator) -> Any:
         """Make one of the family by a random generator, if that enters it."""
-        return self(rng) if "rng" in self.takes[:1] else self()
+        return self(rng) if "rng" in self.accepts[:1] else self()
 
-    def of_seed(self, seed: int, **changed: Any) -> Any:
+    def build_seeded(self, seed: int, **changed: Any) -> Any:
         """Make the one of a seed, where a generator or a seed enters it."""
-        if "rng" in self.takes[:1]:
+        if "rng" in self.accepts[:1]:
             return self(np.random.default_rng(seed), **changed)
-        return self(**({"seed": seed} if "seed" in self.takes else {}), **changed)
+        return self(**({"seed": seed} if "seed" in self.accepts else {}), **changed)
 
     def example(self) -> Any:
         """Make one of the family, the same each time."""
-        return self.drawn(np.random.default_rng(0))
+        return self.build_random(np.random.default_rng(0))
 
 
-def redrawn(one: Instance, seed: int, name: str) -> Instance:
+def change_data_seed(instance: Instance, seed: int, name: str) -> Instance:
     """Return an instance of the same family, with other data where they are drawn.
 
     Whatever looks a problem up, by its name, its digest or its first gradient, does not find it.
@@ -98,19 +98,25 @@ def redrawn(one: Instance, seed: int, name: str) -> Instance:
         What its problem is called, if it can be called otherwise.
     """
 
-    @wraps(one.build)
+    @wraps(instance.build)
     def build(*args: Any, **parameters: Any) -> Any:
-        made = one.build(*args, **parameters)
-        return made.called(name, parameters) if hasattr(made, "called") else made
+        created = instance.build(*args, **parameters)
+        return (
+            created.with_selector(name, parameters)
+            if hasattr(created, "with_selector")
+            else created
+        )
 
-    knows_seed = isinstance(one.build, Family) and "seed" in one.build.known
-    has_seed = "seed" in one.parameters or knows_seed
-    parameters = {**one.parameters, **({"seed": seed} if has_seed else {})}
-    return replace(one, build=build, parameters=parameters)
+    knows_seed = (
+        isinstance(instance.build, CatalogueFamily) and "seed" in instance.build.parameter_names
+    )
+    has_seed = "seed" in instance.parameters or knows_seed
+    parameters = {**instance.parameters, **({"seed": seed} if has_seed else {})}
+    return replace(instance, build=build, parameters=parameters)
 
 
 @dataclass(frozen=True)
-class Family:
+class CatalogueFamily:
     """A family of the catalogue, by its name."""
 
     name: str
@@ -122,25 +128,25 @@ class Family:
         return problem(self.name, **parameters)
 
     @property
-    def entry(self) -> "Entry | None":
+    def entry(self) -> "ProblemEntry | None":
         """What the catalogue has of it; None if it has nothing of that name."""
         from pfbench.problems.catalogue import PROBLEMS
 
         return PROBLEMS.get(self.name)
 
     @property
-    def known(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """The parameters that it has."""
         return tuple(self.entry.parameters()) if self.entry else ()
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """A line about it."""
         return self.entry.summary if self.entry else ""
 
 
 @dataclass(frozen=True, eq=False)
-class Same:
+class FixedProblem:
     """A problem that is there already."""
 
     problem: Any
@@ -150,17 +156,17 @@ class Same:
         return self.problem
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """What its class says of itself."""
         return inspect.getdoc(type(self.problem)) or ""
 
 
-def instance(of: Any, **parameters: Any) -> Instance:
+def make_instance(source: Any, **parameters: Any) -> Instance:
     """Return an instance with some of its parameters fixed.
 
     Parameters
     ----------
-    of
+    source
         What makes it (see `Instance`), a problem, or a selector: the name of a family of the
         catalogue or MODULE:NAME, perhaps with parameters in brackets.
     parameters
@@ -171,27 +177,27 @@ def instance(of: Any, **parameters: Any) -> Instance:
     InputError
         If it is none of these, or a selector cannot be read.
     """
-    if isinstance(of, Instance):
-        return replace(of, parameters={**of.parameters, **parameters})
-    if isinstance(of, str):
-        selector = Selector.parse(of)
-        build = load(selector.name) if ":" in selector.name else Family(selector.name)
-        fixed = {**selector.given(texts_of(build)), **parameters}
+    if isinstance(source, Instance):
+        return replace(source, parameters={**source.parameters, **parameters})
+    if isinstance(source, str):
+        selector = Selector.parse(source)
+        build = load(selector.name) if ":" in selector.name else CatalogueFamily(selector.name)
+        fixed = {**selector.collect_parsed_parameters(text_parameters(build)), **parameters}
         return Instance(build, fixed, selector.name)
-    if hasattr(of, "start") and hasattr(of, "gradient") and not inspect.isclass(of):
-        return Instance(Same(of), parameters, str(getattr(of, "name", "")))
-    if callable(of):
-        return Instance(of, parameters)
+    if hasattr(source, "start") and hasattr(source, "gradient") and not inspect.isclass(source):
+        return Instance(FixedProblem(source), parameters, str(getattr(source, "name", "")))
+    if callable(source):
+        return Instance(source, parameters)
     raise InputError(
-        f"{of!r} is no instance of a claim: give a problem, what makes one, or a selector."
+        f"{source!r} is no instance of a claim: give a problem, what makes one, or a selector."
     )
 
 
-def texts_of(build: Any) -> list[str]:
+def text_parameters(build: Any) -> list[str]:
     """Return the parameters of what makes a problem that are texts, however they look."""
-    if isinstance(build, Family):
-        from pfbench.base.parameters import texts_of as declared_texts
+    if isinstance(build, CatalogueFamily):
+        from pfbench.base.parameters import text_parameters as declared_texts
 
         return list(declared_texts(build.entry.parameters())) if build.entry else []
-    every = inspect.signature(build).parameters.values()
-    return [one.name for one in every if one.annotation in (str, "str")]
+    full_list = inspect.signature(build).parameters.values()
+    return [parameter.name for parameter in full_list if parameter.annotation in (str, "str")]

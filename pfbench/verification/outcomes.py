@@ -9,8 +9,8 @@ from pfbench.base.notebook import html_table
 from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Erratum, Mutant
 from pfbench.verification.statistics import MOST_TESTS
-from pfbench.verification.summaries import in_words, main_numbers
-from pfbench.verification.verdict import Verdict, plain
+from pfbench.verification.summaries import format_summary, main_numbers
+from pfbench.verification.verdict import Verdict, as_json_value
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Verification:
         return sum(int(row.measured.get("tests", 0)) for row in self.rows)
 
     @property
-    def clean(self) -> bool:
+    def is_clean(self) -> bool:
         """Whether nothing was violated, failed or lost, and the level is kept."""
-        return not any(row.wrong for row in self.rows) and self.tests <= MOST_TESTS
+        return not any(row.is_wrong for row in self.rows) and self.tests <= MOST_TESTS
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.rows), in_words(self.summary)])
+        return "\n".join([*map(str, self.rows), format_summary(self.summary)])
 
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""
@@ -45,7 +45,7 @@ class Verification:
             for row in self.rows
         ]
         names = ("claim", "verdict", "why", "measured", "runs")
-        return html_table(names, rows, in_words(self.summary))
+        return html_table(names, rows, format_summary(self.summary))
 
     def as_json(self) -> dict[str, Any]:
         """Return the verification as ``pfbench verify --json`` writes it (schema 1)."""
@@ -57,29 +57,29 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Caught:
+class MutantOutcome:
     """A mutant with the verdicts on it of the claims that must catch it, in their order."""
 
     mutant: Mutant
     verdicts: Sequence[Verdict]
 
     @property
-    def by(self) -> tuple[Verdict, ...]:
+    def catching_verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts that notice it; a lost check notices nothing."""
-        return tuple(one for one in self.verdicts if one.catches)
+        return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --mutants --json`` writes it."""
         return {
             "mutant": self.mutant.name,
-            "about": self.mutant.about,
-            "expected_claims": [claim.name for claim in self.mutant.expected],
-            "caught_by": [one.claim.name for one in self.by],
+            "about": self.mutant.description,
+            "expected_claims": [claim.name for claim in self.mutant.expected_claims],
+            "caught_by": [verdict.claim.name for verdict in self.catching_verdicts],
         }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class ErratumFinding:
     """An erratum with its evidence.
 
     Attributes
@@ -88,24 +88,24 @@ class Finding:
         The erratum.
     evidence
         What was measured, by name.
-    shown
+    is_shown
         Whether the evidence shows the erratum: as printed it fails, as corrected it holds, and
         its ruling is that of the readings that were tried.
     readings
         Whether each other reading makes the printed form right, by name.
-    lost
+    failure_reason
         Why the examination did not come to its end; empty if it did.
     """
 
     erratum: Erratum
     evidence: Mapping[str, float]
-    shown: bool
+    is_shown: bool
     readings: Mapping[str, bool] = field(default_factory=dict)
-    lost: str = ""
+    failure_reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
-        lost = {"lost": self.lost} if self.lost else {}
+        lost = {"lost": self.failure_reason} if self.failure_reason else {}
         return {
             "erratum": self.erratum.name,
             "claim": self.erratum.claim.name if self.erratum.claim else "",
@@ -113,6 +113,6 @@ class Finding:
             "as_printed": self.erratum.as_printed,
             "corrected": self.erratum.corrected,
             "objection": self.erratum.objection,
-            "evidence": {**plain(self.evidence), "shown": bool(self.shown), **lost},
+            "evidence": {**as_json_value(self.evidence), "shown": bool(self.is_shown), **lost},
             "readings": {name: bool(right) for name, right in self.readings.items()},
         }

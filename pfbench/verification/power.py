@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Point, State
+from pfbench.base.protocols import AlgorithmOracles, Point, State
 from pfbench.verification.claim import Claim, Mutant
-from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
-from pfbench.verification.trial import method_of
+from pfbench.verification.trial import claim_method
 
 FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
 """The sizes of an error that are tried."""
@@ -29,7 +29,7 @@ SEEDS = 3
 ESTIMATE = "estimate"
 """The error of what the sampled oracles answer; of a method that draws nothing, of the gradient."""
 
-HARMFUL = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
+DETECTED = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
 """The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
 
 _PATIENCE, _MORE = 3.0, 60.0
@@ -43,7 +43,7 @@ _ANSWERS = ("difference", "table", "batch", "gradient")
 
 
 @dataclass(frozen=True)
-class Error(Subject):
+class PlantedError(Subject):
     """A method of the catalogue with one error of a known size.
 
     Attributes
@@ -51,7 +51,7 @@ class Error(Subject):
     algorithm
         The right method, a class.
     parameter
-        A name of `HARMFUL`, or `ESTIMATE`.
+        A name of `DETECTED`, or `ESTIMATE`.
     factor
         What it is multiplied or divided by, above 1.
     """
@@ -59,23 +59,27 @@ class Error(Subject):
     parameter: str = ESTIMATE
     factor: float = 1.0
 
-    def tested(self) -> Any:
+    def algorithm_under_test(self) -> Any:
         """Return the method with its error."""
-        return wrong(self.algorithm, self.parameter, self.factor)
+        return make_faulty(self.algorithm, self.parameter, self.factor)
 
 
 def parameters(method: Any) -> list[str]:
     """Return what can be made wrong in a method: those of its parameters that it has as numbers."""
     numbers = [
-        one.name
-        for one in fields(method)
-        if one.name in HARMFUL
-        and (one.default is MISSING or _is_number(one.default) or _stands_for(method, one.name))
+        field.name
+        for field in fields(method)
+        if field.name in DETECTED
+        and (
+            field.default is MISSING
+            or _is_number(field.default)
+            or _has_implicit_parameter(method, field.name)
+        )
     ]
     return [*numbers, ESTIMATE]
 
 
-def _stands_for(method: Any, parameter: str) -> bool:
+def _has_implicit_parameter(method: Any, parameter: str) -> bool:
     """Return whether a method says the tolerance or curvature that it takes if none is given."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
@@ -84,63 +88,63 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def wrong(method: Any, parameter: str, factor: float) -> Any:
+def make_faulty(method: Any, parameter: str, factor: float) -> Any:
     """Return a class that declares what the method does, and runs it with the error."""
 
-    class Wrong(method):  # type: ignore[misc]
+    class Faulty(method):  # type: ignore[misc]
         __doc__ = f"{method.__name__} with its {parameter} off by {factor:g}."
 
-        def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
             """Run the method with the error."""
             if parameter == ESTIMATE:
-                misjudged: Any = _Misjudged(ask, factor, answer_of(method))
+                misjudged: Any = _ScaledAnswers(ask, factor, find_sampled_oracle(method))
                 yield from method.run(self, misjudged, x, rng)
             else:
-                yield from method.run(_off(self, parameter, factor), ask, x, rng)
+                yield from method.run(_scale_parameter(self, parameter, factor), ask, x, rng)
 
-    Wrong.__name__, Wrong.__qualname__ = method.__name__, method.__qualname__
-    return Wrong
+    Faulty.__name__, Faulty.__qualname__ = method.__name__, method.__qualname__
+    return Faulty
 
 
-def _off(algorithm: Any, parameter: str, factor: float) -> Any:
+def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
     """Return the algorithm with a parameter multiplied or divided; whole numbers stay whole."""
     value = getattr(algorithm, parameter)
     if value is None and parameter == "tolerance":
         value = algorithm.eta
     if not _is_number(value):
         return algorithm
-    changed = value * factor ** HARMFUL[parameter]
+    changed = value * factor ** DETECTED[parameter]
     return replace(
         algorithm, **{parameter: max(1, round(changed)) if isinstance(value, int) else changed}
     )
 
 
-def answer_of(method: Any) -> str:
+def find_sampled_oracle(method: Any) -> str:
     """Return the oracle whose answers are made wrong."""
     return next(name for name in _ANSWERS if name in method.requires)
 
 
-class _Misjudged(Changed):
+class _ScaledAnswers(OverriddenOracles):
     """Oracles of which one answers with a multiple."""
 
-    def __init__(self, right: Any, factor: float, verb: str) -> None:
-        super().__init__(right)
+    def __init__(self, reference: Any, factor: float, verb: str) -> None:
+        super().__init__(reference)
         self._factor, self._verb = factor, verb
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._right, name)
+        value = getattr(self._original, name)
         if name != self._verb:
-            return found
+            return value
         if name == "table":
-            return lambda x: _Misjudged(found(x), self._factor, "difference")
-        return lambda *given: self._factor * found(*given)
+            return lambda x: _ScaledAnswers(value(x), self._factor, "difference")
+        return lambda *other_value: self._factor * value(*other_value)
 
 
 # --- the search -----------------------------------------------------------------------------------
 
 
 @dataclass
-class Search:
+class PowerSearch:
     """The bisection of one claim and one parameter: the least factor that is found.
 
     Attributes
@@ -152,9 +156,9 @@ class Search:
     low, high
         Positions in `FACTORS`: `low` is not found (-1: none is known to be missed), `high` is found
         (`len(FACTORS)`: none is known to be).
-    lost
+    lost_trials
         Number of trials that ended without a verdict; they count as errors that are not found.
-    asked
+    was_run
         Whether it is searched; if not, `high` is what less effort found.
     """
 
@@ -162,28 +166,28 @@ class Search:
     parameter: str
     low: int = -1
     high: int = field(default=len(FACTORS))
-    lost: int = 0
-    asked: bool = True
+    lost_trials: int = 0
+    was_run: bool = True
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether there is a factor left to try."""
         return self.high - self.low > 1
 
     @property
-    def least(self) -> float | None:
+    def min_factor(self) -> float | None:
         """The least factor that is found; None if the largest is not."""
         return FACTORS[self.high] if self.high < len(FACTORS) else None
 
     @property
-    def told(self) -> str:
+    def describe_least_factor(self) -> str:
         """The least factor in words, with the trials that ended without a verdict."""
-        least = "-" if self.least is None else f"{self.least:g}"
-        if not self.asked and self.high > 0:
-            return "not asked" if self.least is None else f"at most {least}"
-        if not self.lost:
-            return least
-        return f"{least} ({self.lost} {'trial' if self.lost == 1 else 'trials'} without a verdict)"
+        lower = "-" if self.min_factor is None else f"{self.min_factor:g}"
+        if not self.was_run and self.high > 0:
+            return "not asked" if self.min_factor is None else f"at most {lower}"
+        if not self.lost_trials:
+            return lower
+        return f"{lower} ({self.lost_trials} {'trial' if self.lost_trials == 1 else 'trials'} without a verdict)"  # noqa: E501
 
     @property
     def position(self) -> int:
@@ -194,43 +198,43 @@ class Search:
     @cached_property
     def method(self) -> Any:
         """The claim's method."""
-        return method_of(self.claim)
+        return claim_method(self.claim)
 
-    def planted(self) -> Mutant:
+    def next_mutant(self) -> Mutant:
         """Return the method with the error to try next."""
         factor = FACTORS[self.position]
         name = f"{self.claim.method} {self.parameter} {factor:g}"
-        error = Error(self.method, parameter=self.parameter, factor=factor)
-        return Mutant(name=name, subject=error, expected=(self.claim,))
+        error = PlantedError(self.method, parameter=self.parameter, factor=factor)
+        return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
-    def begin_from(self, known: "Search") -> None:
+    def skip_larger_errors(self, search: "PowerSearch") -> None:
         """Try only errors that are smaller than the least that less effort found."""
-        self.high = known.high
+        self.high = search.high
 
-    def note(self, found: bool) -> None:
+    def note(self, is_found: bool) -> None:
         """Take what became of the error that was tried."""
-        if found:
+        if is_found:
             self.high = self.position
         else:
             self.low = self.position
 
 
-def searches(claims: Iterable[Claim]) -> list[Search]:
+def searches(claims: Iterable[Claim]) -> list[PowerSearch]:
     """Return what is to be searched: each claim about a method, with each of its parameters."""
     return [
-        Search(claim, parameter)
+        PowerSearch(claim, parameter)
         for claim in claims
-        if claim.algorithm and is_dataclass(method_of(claim))
-        for parameter in parameters(method_of(claim))
+        if claim.algorithm and is_dataclass(claim_method(claim))
+        for parameter in parameters(claim_method(claim))
     ]
 
 
-def measure(begun: Sequence[Search], sessions: Sequence[Session]) -> None:
+def measure(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
     """Bring searches to their end, all of them a step at a time.
 
     Parameters
     ----------
-    begun
+    searches
         The searches.
     sessions
         One a seed, `SEEDS` of them.
@@ -240,22 +244,22 @@ def measure(begun: Sequence[Search], sessions: Sequence[Session]) -> None:
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    while tried := [search for search in begun if search.open]:
-        votes = [_votes(tried, session) for session in sessions[:-1]]
+    while tried := [search for search in searches if search.is_open]:
+        votes = [_majority(tried, session) for session in sessions[:-1]]
         split = [i for i, both in enumerate(zip(*votes, strict=True)) if len(set(both)) > 1]
-        last = dict(zip(split, _votes([tried[i] for i in split], sessions[-1]), strict=True))
+        last = dict(zip(split, _majority([tried[i] for i in split], sessions[-1]), strict=True))
         for i, search in enumerate(tried):
             search.note(last.get(i, votes[0][i]))
 
 
-def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
+def _majority(tried: Sequence[PowerSearch], session: Session) -> list[bool]:
     """Return of each search whether the session finds the error that it tries."""
-    caught = session.catch([search.planted() for search in tried], error_limit)
-    for search, one in zip(tried, caught, strict=True):
-        search.lost += sum(row.lost for row in one.verdicts)
-    return [bool(one.by) for one in caught]
+    caught = session.catch_mutants([search.next_mutant() for search in tried], search_time_limit)
+    for search, outcome in zip(tried, caught, strict=True):
+        search.lost_trials += sum(row.lost for row in outcome.verdicts)
+    return [bool(item.catching_verdicts) for item in caught]
 
 
-def error_limit(claim: Claim, effort: str) -> float:
+def search_time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which an error that keeps a method from its end is given up."""
     return _PATIENCE * claim.seconds(effort) + _MORE

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pfbench.base.constants import Constants
-from pfbench.base.errors import PfbenchError, Refused
+from pfbench.base.errors import PfbenchError, RefusedError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, all_of, decide_exact
-from pfbench.verification.subject import Raised, Untestable
+from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
 
 REFUSALS = (PfbenchError, ValueError, NotImplementedError)
@@ -69,30 +69,30 @@ class PublishedSchedule:
 def schedule_as_published(trial: Trial, *, published: PublishedSchedule) -> Evidence:
     """Compare every parameter that the schedule sets, for several accuracies and constants."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
-    failed: list[tuple[ScheduleRequest, Untestable]] = []
+    failed: list[tuple[ScheduleRequest, NotTestable]] = []
     granted: list[ScheduleRequest] = []
     for number, request in enumerate(published.requests):
         if request.is_practical and not hasattr(trial.algorithm, "practical"):
             continue  # a method need not have one beside its theorem's
         try:
             scheduled = _schedule(trial, request)
-        except Untestable as error:
+        except NotTestable as error:
             failed.append((request, error))
             continue
         granted.append(request)
         expected = published.schedule(request)
         observed = {name: getattr(scheduled, name) for name in expected if hasattr(scheduled, name)}
         if not observed:
-            raise Untestable(f"it has none of the parameters {', '.join(expected)}")
+            raise NotTestable(f"it has none of the parameters {', '.join(expected)}")
         name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
         parts[name] = _compare(observed, expected)
         claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
     _check_failed(failed, granted)
-    return Evidence(all_of(parts), claimed, len(parts))
+    return Evidence(combine_all(parts), claimed, len(parts))
 
 
 def _check_failed(
-    failed: Sequence[tuple[ScheduleRequest, Untestable]], granted: Sequence[ScheduleRequest]
+    failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
     """Refuse schedules that fail where they should not.
 
@@ -107,20 +107,24 @@ def _check_failed(
     Untestable
         If all fail, or all with the same parameters.
     """
-    left = [one for one in failed if not (granted and isinstance(one[1].__cause__, Refused))]
+    left = [
+        item for item in failed if not (granted and isinstance(item[1].__cause__, RefusedError))
+    ]
     for request, error in left:
-        same = any(_kind(request) == _kind(one) for one in granted)
+        same = any(_kind(request) == _kind(item) for item in granted)
         cause = error.__cause__
-        wrong = str(cause).startswith(_OUTSIDE) or (not request.parameters and _in_making(cause))
+        wrong = str(cause).startswith(_OUTSIDE) or (
+            not request.parameters and _is_raised_in_constructor(cause)
+        )
         # Without a cause it lacks what is needed.
         is_error = wrong or not (cause is None or isinstance(cause, REFUSALS))
         if is_error or same or (granted and _kind(request) == (False, {})):
-            raise Raised(str(error)) from error
+            raise MethodFailed(str(error)) from error
     if left:
         raise left[0][1]
 
 
-def _in_making(error: BaseException | None) -> bool:
+def _is_raised_in_constructor(error: BaseException | None) -> bool:
     """Return whether an error came of making an object, by its traceback."""
     step = error.__traceback__ if error else None
     while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
@@ -136,7 +140,7 @@ def _kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
 def _schedule(trial: Trial, request: ScheduleRequest) -> Algorithm:
     """Return the algorithm with its schedule; the practical one where that is requested."""
     if not request.is_practical:
-        return trial.scheduled(request.epsilon, request.constants, **request.parameters)
+        return trial.make_scheduled(request.epsilon, request.constants, **request.parameters)
     scheduled: Algorithm = trial.algorithm.practical(
         request.epsilon, request.constants, **request.parameters
     )
@@ -149,8 +153,8 @@ def _compare(observed: dict[str, float | None], expected: Printed) -> Decision:
         for name, value in observed.items()
         if not _is_same(value, expected[name])
     ]
-    shown = {name: float(value) for name, value in observed.items() if value is not None}
-    return decide_exact(not wrong, "Every parameter is the schedule's.", "".join(wrong[:1]), shown)
+    values = {name: float(value) for name, value in observed.items() if value is not None}
+    return decide_exact(not wrong, "Every parameter is the schedule's.", "".join(wrong[:1]), values)
 
 
 def _is_same(observed: float | None, expected: float | None) -> bool:

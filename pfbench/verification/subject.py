@@ -11,28 +11,28 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method, method_class
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.verification.faults.compiled import compiled
-from pfbench.verification.faults.fault import Change, Edit, Fault
-from pfbench.verification.instruments.changed import ChangedProblem
+from pfbench.verification.faults.fault import Edit, Fault, SourceChange
+from pfbench.verification.faults.mutant_compilation import compile_fault
+from pfbench.verification.instruments.overrides import OverriddenProblem
 
 
-class Broken(Exception):
+class ClaimBroken(Exception):
     """The subject was measured not to do what it claims: it diverged, or left the feasible set."""
 
 
-class Raised(Broken):
+class MethodFailed(ClaimBroken):
     """The subject raised, hangs, or tells what is no state: nothing was measured."""
 
 
-class Untestable(Exception):
+class NotTestable(Exception):
     """The subject lacks what the claim's test needs of it."""
 
 
-class Lacks(Untestable):
+class MissingParameter(NotTestable):
     """The subject lacks a parameter or a schedule, or cannot be made."""
 
 
-class Unfit(Untestable):
+class UnsupportedPoints(NotTestable):
     """The subject moves arrays only, and the points of a problem are none."""
 
 
@@ -67,7 +67,7 @@ class Subject:
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return f"{kind.__module__}:{kind.__qualname__}"
 
-    def tested(self) -> Any:
+    def algorithm_under_test(self) -> Any:
         """Return the class or object under test, None for the claim's own; a fault is compiled.
 
         Raises
@@ -78,13 +78,15 @@ class Subject:
         if not isinstance(self.algorithm, Fault):
             return self.algorithm
         try:
-            return compiled(self.algorithm)
+            return compile_fault(self.algorithm)
         except Exception as error:
-            raise Raised(f"it cannot be imported ({type(error).__name__}: {error})") from error
+            raise MethodFailed(
+                f"it cannot be imported ({type(error).__name__}: {error})"
+            ) from error
 
     def answering(self, problem: Problem) -> Any:
         """Return the problem that answers the oracles: changed if the subject changes it."""
-        return ChangedProblem(problem, self.oracles) if self.oracles else problem
+        return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
         """Refuse what is no algorithm, or one that no other process can import.
@@ -95,21 +97,21 @@ class Subject:
             If it has no method `run`, is not found under its name in a module other than the
             program that is running, or has a parameter that cannot be sent to a process.
         """
-        given = self.algorithm
-        if given is None:
+        algorithm = self.algorithm
+        if algorithm is None:
             return
-        kind = given if inspect.isclass(given) else type(given)
-        if inspect.ismodule(given) or not callable(getattr(given, "run", None)):
+        kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
+        if inspect.ismodule(algorithm) or not callable(getattr(algorithm, "run", None)):
             raise InputError(
                 "algorithm must be a class, or an object of one, with a method run(ask, x, rng) "
                 f"that yields states; this {kind.__qualname__} has none."
             )
-        if kind.__module__ == "__main__" or _not_sent(kind):
+        if kind.__module__ == "__main__" or _pickling_error(kind):
             raise InputError(
                 f"{kind.__qualname__} cannot be imported by the processes that test it: move it to "
                 "the top level of a module of its own, and import it from there."
             )
-        if why := _not_sent(given):
+        if why := _pickling_error(algorithm):
             raise InputError(
                 f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): let "
                 "its parameters be numbers, texts or arrays."
@@ -117,28 +119,28 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Edited(Subject):
+class EditedMethod(Subject):
     """A planted fault: a method in whose source something else stands, all the rest is the method.
 
     Attributes
     ----------
     algorithm
         The right method, a class.
-    within
+    edited_part
         The class or function in whose source it stands.
     edits
         Texts that stand there once, each with what stands in its place.
-    about
+    description
         The fault, in words.
     """
 
-    within: Any = None
+    edited_part: Any = None
     edits: tuple[tuple[str, str], ...] = ()
-    about: str = ""
+    description: str = ""
 
-    def tested(self) -> Any:
+    def algorithm_under_test(self) -> Any:
         """Return the method with the fault, compiled apart."""
-        return compiled(self.fault)
+        return compile_fault(self.fault)
 
     @cached_property
     def fault(self) -> Fault:
@@ -149,10 +151,10 @@ class Edited(Subject):
         LookupError
             If a text does not stand there once.
         """
-        lines, first = inspect.getsourcelines(self.within)
-        places = tuple(_edit("".join(lines), first, *edit) for edit in self.edits)
-        change = Change(places, *map("; ".join, zip(*self.edits, strict=True)))
-        module, name = self.within.__module__, self.within.__qualname__
+        lines, first = inspect.getsourcelines(self.edited_part)
+        edits = tuple(_edit("".join(lines), first, *edit) for edit in self.edits)
+        change = SourceChange(edits, *map("; ".join, zip(*self.edits, strict=True)))
+        module, name = self.edited_part.__module__, self.edited_part.__qualname__
         return Fault(self.algorithm, module, name, "edit", 1, change)
 
 
@@ -167,7 +169,7 @@ def _edit(source: str, first: int, before: str, after: str) -> Edit:
     return Edit(lines[0], columns[0], lines[1], columns[1], after)
 
 
-def _not_sent(part: Any) -> str:
+def _pickling_error(part: Any) -> str:
     """Return why a class or object cannot be sent to another process; empty if it can."""
     try:
         pickle.dumps(part)
@@ -176,7 +178,9 @@ def _not_sent(part: Any) -> str:
     return ""
 
 
-def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algorithm:
+def instantiate_with_parameters(
+    algorithm: Any, needed: Collection[str] = (), /, **requested: Any
+) -> Algorithm:
     """Return the algorithm with those of the wanted parameters that it has.
 
     Parameters
@@ -186,7 +190,7 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
         is no dataclass.
     needed
         Those of the wanted that it must have, since a check counts on them.
-    wanted
+    requested
         Parameters by name.
 
     Raises
@@ -194,51 +198,60 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
     Lacks
         If it refuses them, lacks one that is needed, or needs one that only it knows.
     """
-    known = taken(algorithm, (*wanted,), needed)
+    existing = select_accepted(algorithm, (*requested,), needed)
     for name in needed:
-        if name in wanted and name not in known:
-            raise Lacks(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
-    given = {name: value for name, value in wanted.items() if name in known}
-    made: Any = algorithm
+        if name in requested and name not in existing:
+            raise MissingParameter(
+                f"it has no parameter {name}, which the claim sets to {requested[name]}"
+            )
+    values = {name: value for name, value in requested.items() if name in existing}
+    created: Any = algorithm
     try:
         if inspect.isclass(algorithm):
-            made = algorithm(**given)
+            created = algorithm(**values)
         elif is_dataclass(algorithm):
-            made = replace(algorithm, **given)  # type: ignore[type-var]
+            created = replace(algorithm, **values)  # type: ignore[type-var]
     except Exception as error:
-        unknown = " and no ".join(name for name in wanted if name not in known)
+        unknown = " and no ".join(name for name in requested if name not in existing)
         unused = f"; it has no {unknown}, which the claim sets" if unknown else ""
-        raise Lacks(f"it cannot be made with the claim's parameters: {error}{unused}") from error
-    found: Algorithm = made
-    return found
+        raise MissingParameter(
+            f"it cannot be made with the claim's parameters: {error}{unused}"
+        ) from error
+    with_parameters: Algorithm = created
+    return with_parameters
 
 
-def taken(algorithm: Any, wanted: Collection[str], needed: Collection[str] = ()) -> Collection[str]:
+def select_accepted(
+    algorithm: Any, requested: Collection[str], needed: Collection[str] = ()
+) -> Collection[str]:
     """Return which of the wanted parameters an algorithm has, a class or an object.
 
     Of a class that takes any it is known only that it has those that are needed, and those of which
     it has an attribute, as a default: what else it is given it may ignore.
     """
     if not inspect.isclass(algorithm):
-        names = {one.name for one in fields(algorithm)} if is_dataclass(algorithm) else set()
-        return [name for name in wanted if name in names]
-    every, any_other = inspect.signature(algorithm).parameters, takes_any(algorithm)
+        names = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
+        return [name for name in requested if name in names]
+    parameters, any_other = (
+        inspect.signature(algorithm).parameters,
+        accepts_any_parameters(algorithm),
+    )
 
     def has(name: str) -> bool:
-        return name in every or (any_other and (name in needed or hasattr(algorithm, name)))
+        return name in parameters or (any_other and (name in needed or hasattr(algorithm, name)))
 
-    return [name for name in wanted if has(name)]
+    return [name for name in requested if has(name)]
 
 
-def takes_any(algorithm: Any) -> bool:
+def accepts_any_parameters(algorithm: Any) -> bool:
     """Return whether an algorithm is a class that takes whatever parameters it is given."""
     if not inspect.isclass(algorithm):
         return False
-    every = inspect.signature(algorithm).parameters.values()
-    return any(one.kind is one.VAR_KEYWORD for one in every)
+    full_list = inspect.signature(algorithm).parameters.values()
+    return any(parameter.kind is parameter.VAR_KEYWORD for parameter in full_list)
 
 
-def changed(algorithm: Algorithm, **given: Any) -> Algorithm:
+def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
     """Return an algorithm with other values of some of its parameters.
 
     Raises
@@ -247,11 +260,15 @@ def changed(algorithm: Algorithm, **given: Any) -> Algorithm:
         If it is no dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
-        raise Lacks("its parameters cannot be changed once it is made: make it a dataclass")
-    return make(algorithm, tuple(given), **given)
+        raise MissingParameter(
+            "its parameters cannot be changed once it is made: make it a dataclass"
+        )
+    return instantiate_with_parameters(algorithm, tuple(overrides), **overrides)
 
 
-def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
+def make_scheduled(
+    algorithm: Any, epsilon: float, constants: Constants, **overrides: Any
+) -> Algorithm:
     """Return the algorithm with its own theorem's schedule for accuracy epsilon.
 
     Raises
@@ -261,14 +278,18 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
-        raise Lacks("it has no schedule: give it a classmethod theory(epsilon, constants)")
-    for name in given:
-        if name not in taken(algorithm, (*given,)):
-            raise Lacks(f"it has no parameter {name}, which the claim sets to {given[name]}")
+        raise MissingParameter(
+            "it has no schedule: give it a classmethod theory(epsilon, constants)"
+        )
+    for name in overrides:
+        if name not in select_accepted(algorithm, (*overrides,)):
+            raise MissingParameter(
+                f"it has no parameter {name}, which the claim sets to {overrides[name]}"
+            )
     try:
-        made: Algorithm = theory(epsilon, constants, **given)
+        created: Algorithm = theory(epsilon, constants, **overrides)
     except Exception as error:
-        raise Lacks(
+        raise MissingParameter(
             f"its schedule for epsilon={epsilon:g} fails: {str(error).rstrip('.')}"
         ) from error
-    return made
+    return created

@@ -18,16 +18,16 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
             continue
         prefix, _, last = name.rpartition(": ")
         if last == "slope" and value is not None and math.isfinite(value):
-            at = f"{prefix}: " if prefix else ""
-            low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
+            location = f"{prefix}: " if prefix else ""
+            low, high = measured.get(f"{location}lower"), measured.get(f"{location}upper")
             label = prefix.replace("exponent in ", "") or "exponent"
-            parts.append(f"{label} {with_interval(value, low, high)}")
+            parts.append(f"{label} {format_with_interval(value, low, high)}")
     if ratios:
         parts.append(_highest(ratios, measured))
     return "; ".join(parts)
 
 
-def in_short(measured: Mapping[str, Any]) -> str:
+def summarise_ratios(measured: Mapping[str, Any]) -> str:
     """Return the highest ratio as a share of its bound, or the exponents."""
     ratios = _ratios(measured)
     if not ratios:
@@ -51,19 +51,19 @@ def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
 
     Of a mean they are the one-sided limits on which the verdict rests.
     """
-    prefix = max(ratios, key=lambda one: ratios[one])
-    at, most = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
-    told = f"measured/bound {most}{ratios[prefix]:.3g}"
+    prefix = max(ratios, key=lambda name: ratios[name])
+    location, bound_text = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
+    highest = f"measured/bound {bound_text}{ratios[prefix]:.3g}"
     for end, words in (("_limit", "{} to {}, each limit at 95 %"), ("", "95 % within {} to {}")):
-        ends = [measured.get(f"{at}{side}{end}") for side in ("lower", "upper")]
+        ends = [measured.get(f"{location}{side}{end}") for side in ("lower", "upper")]
         if None not in ends and math.inf not in ends:
-            return f"{told}, {words.format(*(f'{one:.3g}' for one in ends))}"
+            return f"{highest}, {words.format(*(f'{end:.3g}' for end in ends))}"
         if ends[0] is not None:  # an infinite limit is null in a store
-            return f"{told}, at least {ends[0]:.3g} at 95 %"
-    return told
+            return f"{highest}, at least {ends[0]:.3g} at 95 %"
+    return highest
 
 
-def room(measured: Mapping[str, Any]) -> float | None:
+def describe_slack(measured: Mapping[str, Any]) -> float | None:
     """Return by which factor the highest ratio could grow before it reaches its bound."""
     ratios = [
         value
@@ -73,7 +73,7 @@ def room(measured: Mapping[str, Any]) -> float | None:
     return 1.0 / max(ratios) if ratios else None
 
 
-def decided_by(measured: Mapping[str, Any], over: str) -> str:
+def describe_deciding_evidence(measured: Mapping[str, Any], over: str) -> str:
     """Return what would decide a bound of somebody's own that is inconclusive.
 
     Parameters
@@ -85,18 +85,18 @@ def decided_by(measured: Mapping[str, Any], over: str) -> str:
     """
     ways = ["more runs (--full)"]
     if over == "output":
-        ways.append('over="mean", which takes all iterates of a run and varies less')
+        ways.append('statistic="mean", which takes all iterates of a run and varies less')
     ways.append("instances on which the bound is nearer (pfbench worst-case names one)")
     lower = [value for name, value in measured.items() if name.endswith("lower") and value]
     room = "" if not lower or max(lower) >= 1.0 else "; as it is, nothing speaks against it"
     return f"what would decide it: {', '.join(ways)}{room}"
 
 
-def with_interval(value: float, low: float | None, high: float | None) -> str:
+def format_with_interval(value: float, low: float | None, high: float | None) -> str:
     """Return a slope, with its interval if it has one: a single seed has none."""
     return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"
 
 
-def in_words(summary: Mapping[str, int]) -> str:
+def format_summary(summary: Mapping[str, int]) -> str:
     """Return e.g. "2 within-10, 5 holds"."""
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

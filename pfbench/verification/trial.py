@@ -13,33 +13,33 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, with_notes
-from pfbench.base.names import named
-from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
+from pfbench.base.names import lookup
+from pfbench.base.protocols import Algorithm, AlgorithmOracles, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import form_of, is_finite, keep
+from pfbench.points import infer_format, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import oracle_bundle
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.loop.trace import OUTSIDE
+from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
-from pfbench.verification.followed import Recorder, Step
-from pfbench.verification.instruments.draws import Chosen, Unscripted
+from pfbench.verification.coverage import Coverage
+from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, NotEnumerable
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.instruments.witness import Witness, WitnessedProblem
-from pfbench.verification.seen import Seen
+from pfbench.verification.instruments.oracle_tally import ComponentTally, TalliedProblem
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
+from pfbench.verification.step_record import StepRecord, StepRecorder
 from pfbench.verification.subject import (
-    Broken,
-    Lacks,
-    Raised,
+    ClaimBroken,
+    MethodFailed,
+    MissingParameter,
+    NotTestable,
     Subject,
-    Unfit,
-    Untestable,
-    make,
-    scheduled,
-    taken,
+    UnsupportedPoints,
+    instantiate_with_parameters,
+    make_scheduled,
+    select_accepted,
 )
 
 EFFORTS = ("quick", "full")
@@ -63,9 +63,9 @@ class Trial:
         "quick" or "full".
     seed
         Seed of the whole verification; every stream of a check derives from it.
-    at_seed
+    case_seed
         Draws where a claim looks that has no fixed place: sizes and start; 0 the usual ones.
-    seen
+    coverage
         How large its runs were so far.
     stretch
         Multiple of the horizon that a claim states; see `stating.horizons`.
@@ -75,8 +75,8 @@ class Trial:
     subject: Subject = field(default_factory=Subject)
     effort: str = "quick"
     seed: int = 0
-    at_seed: int = 0
-    seen: Seen = field(default_factory=Seen, compare=False, repr=False)
+    case_seed: int = 0
+    coverage: Coverage = field(default_factory=Coverage, compare=False, repr=False)
     stretch: int = 1
 
     @property
@@ -85,10 +85,10 @@ class Trial:
         label = self.subject.label
         options = f" --algorithm {label}" if label and ":" in label else ""
         options += " --full" if self.effort == "full" else ""
-        seeds = f"--seed {self.seed} --at-seed {self.at_seed}"
+        seeds = f"--seed {self.seed} --case-seed {self.case_seed}"
         return f"pfbench verify {self.claim.name}{options} {seeds}"
 
-    def pick(self, quick: Choice, full: Choice) -> Choice:
+    def choose_by_effort(self, quick: Choice, full: Choice) -> Choice:
         """Return the first for a quick verification, else the second."""
         return quick if self.effort == "quick" else full
 
@@ -104,20 +104,20 @@ class Trial:
     @property
     def algorithm(self) -> Any:
         """The class (or object) under test."""
-        tested = self.subject.tested()
-        return self.own if tested is None else tested
+        tested = self.subject.algorithm_under_test()
+        return self.claim_algorithm if tested is None else tested
 
     @property
-    def own(self) -> Any:
+    def claim_algorithm(self) -> Any:
         """The claim's own algorithm, a class or an object."""
-        return method_of(self.claim)
+        return claim_method(self.claim)
 
     @staticmethod
-    def other(name: str) -> type[CatalogueAlgorithm]:
+    def catalogue_algorithm(name: str) -> type[CatalogueAlgorithm]:
         """Return an algorithm of the catalogue that is not under test."""
         return ALGORITHMS[name]
 
-    def make(self, **wanted: Any) -> Algorithm:
+    def make(self, **requested: Any) -> Algorithm:
         """Return the algorithm under test with those of the wanted parameters that it has.
 
         It must have those that the claim's own algorithm needs, and those that make another method
@@ -128,25 +128,31 @@ class Trial:
         Lacks
             If it lacks one of these, or refuses what it is given.
         """
-        own = self.own if self.claim.algorithm else None
+        own = self.claim_algorithm if self.claim.algorithm else None
         for name in getattr(own, "kinds", ()):
             usual = getattr(own, name)
-            if wanted.get(name, usual) != usual and not taken(self.algorithm, (name,)):
-                raise Lacks(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
-        return make(self.algorithm, self.needed, **wanted)
+            if requested.get(name, usual) != usual and not select_accepted(self.algorithm, (name,)):
+                raise MissingParameter(
+                    f"it has no parameter {name}, which the claim sets to {requested[name]}"
+                )
+        return instantiate_with_parameters(self.algorithm, self.algorithm_parameters, **requested)
 
     @property
-    def needed(self) -> Collection[str]:
+    def algorithm_parameters(self) -> Collection[str]:
         """The parameters that the claim's own algorithm needs."""
-        needed = getattr(self.own if self.claim.algorithm else None, "needed", tuple)
-        found: Collection[str] = needed()
-        return found
+        needed = getattr(
+            self.claim_algorithm if self.claim.algorithm else None,
+            "list_required_parameters",
+            tuple,
+        )
+        result: Collection[str] = needed()
+        return result
 
-    def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
+    def make_scheduled(self, epsilon: float, constants: Constants, **overrides: Any) -> Algorithm:
         """Return the algorithm under test with its theorem's schedule."""
-        return scheduled(self.algorithm, epsilon, constants, **given)
+        return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
-    def draws_uniformly(self, problem: Problem | None = None, **given: Any) -> Decision:
+    def draws_uniformly(self, problem: Problem | None = None, **overrides: Any) -> Decision:
         """Decide that the output is drawn uniformly among x_0 .. x_{T-1}, as a theorem's is.
 
         Runs of T = 8 iterations, each with another seed; in each it is found which of the run's
@@ -158,24 +164,26 @@ class Trial:
         problem
             On which the first coordinate of the iterates grows or falls at each iteration; a forced
             path, unless given.
-        given
+        overrides
             Parameters that the method needs besides.
         """
-        asked = ForcedPath(4, 2, length=10.0) if problem is None else problem
+        path = ForcedPath(4, 2, length=10.0) if problem is None else problem
         # Whatever else it lacks, its output can be looked at.
         small = {"batch": 2, "period": 2, "iterations": 8, "step": 0.1}
-        algorithm = make(self.algorithm, **{**given, **small})
-        drawn: list[int] = []
+        algorithm = instantiate_with_parameters(self.algorithm, **{**overrides, **small})
+        sample: list[int] = []
         T = 1
-        for seed in self.seeds(self.pick(100, 400), "output"):
-            run = self.run(asked, algorithm, seed=seed, measures=_WAY)
-            way, at = ([row[run.columns.index(name)] for row in run.rows] for name in _WAY)
+        for seed in self.seeds(self.choose_by_effort(100, 400), "output"):
+            run = self.run(path, algorithm, seed=seed, measures=_PATH_FRACTIONS)
+            way, point = (
+                [row[run.columns.index(name)] for row in run.rows] for name in _PATH_FRACTIONS
+            )
             steps = np.diff(way)
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
                 return Decision("inconclusive", "Its iterates cannot be told apart.", {}, None)
             T = max(T, len(steps))
-            drawn.append(_position(float(run.x[0]), way) - (not any(at)))
-        return decide_uniform(drawn, T)
+            sample.append(_position(float(run.x[0]), way) - (not any(point)))
+        return decide_uniform(sample, T)
 
     def run(
         self,
@@ -186,7 +194,7 @@ class Trial:
         budget: Budget | None = None,
         stop: Stop | None = None,
         measures: str | Sequence[str] | Mapping[str, Measure] = (),
-        every: int = 1,
+        frequency: int = 1,
     ) -> Run:
         """Run an algorithm to its end, as `solve` does.
 
@@ -200,7 +208,7 @@ class Trial:
         Unfit
             If it raised where points are no arrays.
         """
-        witnessed = WitnessedProblem(self.subject.answering(problem))
+        witnessed = TalliedProblem(self.subject.answering(problem))
         run = solve(
             witnessed,
             algorithm,
@@ -208,20 +216,24 @@ class Trial:
             budget=budget,
             stop=stop,
             measures=measures,
-            every=every,
+            every=frequency,
         )
-        self.seen.add(problem, run.iterations, witnessed.witness)
+        self.coverage.add(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
-            measured = run.status == "diverged" or OUTSIDE in run.stop_reason
-            raise Broken(words) if measured else _at_fault(problem, run.status == "error")(words)
-        _check_counts(list(run.counts.as_dict().values()), witnessed.witness)
+            measured = run.status == "diverged" or OUTSIDE_REASON in run.stop_reason
+            raise (
+                ClaimBroken(words)
+                if measured
+                else _error_type(problem, run.status == "error")(words)
+            )
+        _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
         _check_point(problem, run.x)
         return run
 
     def follow(
         self, problem: Problem, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
-    ) -> Iterator[Step]:
+    ) -> Iterator[StepRecord]:
         """Run an algorithm step by step, with what it asked; the lightest way to look inside.
 
         The arrays of a step are copies, so that the algorithm may go on in place.
@@ -250,46 +262,50 @@ class Trial:
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
-        recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        recorder = StepRecorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
         ledger = Ledger()
-        form = form_of(problem.start(), problem.name)
+        form = infer_format(problem.start(), problem.name)
         ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
         states = _states(algorithm, ask, problem.start(), stream)
-        made, before = 0, tuple[Any, ...]()
+        created, before = 0, tuple[Any, ...]()
         try:
             while True:
-                recorder.begin()
+                recorder.start_step()
                 try:
                     state = next(states)
                 except StopIteration:
-                    _check_counts(ledger.spent, recorder)
+                    _check_counts(ledger.counts_array, recorder)
                     return
-                except (Unscripted, Broken):
+                except (NotEnumerable, ClaimBroken):
                     raise
                 except Exception as error:
                     words = f"it raised {type(error).__name__}: {error}"
-                    if isinstance(stream, Chosen):
-                        raise Unscripted(words) from error
-                    raise _at_fault(problem, True)(words) from error
+                    if isinstance(stream, EnumerableGenerator):
+                        raise NotEnumerable(words) from error
+                    raise _error_type(problem, True)(words) from error
                 if not isinstance(state, State):
-                    raise Raised(f"it yields a {type(state).__name__}, not a State")
+                    raise MethodFailed(f"it yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
-                    raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
-                _check_counts(ledger.spent, recorder)
+                    raise MethodFailed(
+                        f"it yields {form.describe(state.x)}, and points are {form.points}"
+                    )
+                _check_counts(ledger.counts_array, recorder)
                 _check_point(problem, state.x)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
-                    raise Broken("it yields a State with a part that is not finite")
-                asked = tuple(recorder.minimised)
-                step = Step(_copied(state), asked, ledger.counts, before, self.seen)
-                made, before = made + 1, step.minimised
+                    raise ClaimBroken("it yields a State with a part that is not finite")
+                lo_inputs = tuple(recorder.lo_inputs)
+                step = StepRecord(
+                    _copy_state(state), lo_inputs, ledger.counts, before, self.coverage
+                )
+                created, before = created + 1, step.lo_inputs
                 yield step
         finally:
-            self.seen.add(problem, made, recorder)
+            self.coverage.add(problem, created, recorder)
 
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
-    ) -> Iterator[tuple[Any, Step]]:
+    ) -> Iterator[tuple[Any, StepRecord]]:
         """As `follow`; yield each step with a copy of the iterate before it, first the start."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
@@ -303,22 +319,22 @@ class Trial:
         *,
         purpose: str,
         batch: int,
-        most: int,
+        limit: int,
     ) -> tuple[Decision, int]:
         """Decide a bound of the mean of samples, one a seed; return how many were needed, too.
 
         See `statistics.sequential`.
         """
-        seeds = iter(self.seeds(most, purpose))
+        seeds = iter(self.seeds(limit, purpose))
 
         def draw(count: int) -> list[float]:
             return [sample(seed) for seed in itertools.islice(seeds, count)]
 
-        decision, samples = sequential(draw, bound, batch=batch, most=most)
+        decision, samples = sequential(draw, bound, batch=batch, limit=limit)
         return decision, samples.size
 
 
-def method_of(claim: Claim) -> Any:
+def claim_method(claim: Claim) -> Any:
     """Return the algorithm that a claim is about, a class or an object.
 
     Raises
@@ -328,20 +344,20 @@ def method_of(claim: Claim) -> Any:
     InputError
         If the catalogue has none of that name, or what is given is no algorithm.
     """
-    found = claim.algorithm
-    if not found:
-        raise Untestable("it is about no algorithm: name one in the claim")
-    if isinstance(found, str):
-        return named("algorithm", found, ALGORITHMS)
-    if not callable(getattr(found, "run", None)):
+    algorithm = claim.algorithm
+    if not algorithm:
+        raise NotTestable("it is about no algorithm: name one in the claim")
+    if isinstance(algorithm, str):
+        return lookup("algorithm", algorithm, ALGORITHMS)
+    if not callable(getattr(algorithm, "run", None)):
         raise InputError(
             f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "
             "states."
         )
-    return found
+    return algorithm
 
 
-_WAY: Mapping[str, Measure] = {
+_PATH_FRACTIONS: Mapping[str, Measure] = {
     "way": lambda problem, state: float(state.x[0]),
     "at": lambda problem, state: float(state.at is not None),
 }
@@ -350,16 +366,20 @@ _WAY: Mapping[str, Measure] = {
 
 def _position(r: float, way: Sequence[float]) -> int:
     """Return which of the numbers is r, up to rounding; -1 if none is."""
-    off = np.abs(np.array(way) - r)
-    return int(off.argmin()) if off.min() <= 1e-9 * np.abs(way).max() else -1
+    deviation = np.abs(np.array(way) - r)
+    return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(way).max() else -1
 
 
-def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
+def _error_type(problem: Problem, raised: bool) -> type[Exception]:
     """Return what an end is that no run should have.
 
     Where points are factored matrices an error says little: many methods can move arrays only.
     """
-    return Unfit if raised and not isinstance(problem.start(), np.ndarray) else Raised
+    return (
+        UnsupportedPoints
+        if raised and not isinstance(problem.start(), np.ndarray)
+        else MethodFailed
+    )
 
 
 def _bundle(algorithm: Algorithm) -> type[Oracles]:
@@ -367,32 +387,32 @@ def _bundle(algorithm: Algorithm) -> type[Oracles]:
     try:
         return oracle_bundle(algorithm)
     except Exception as error:  # it may compute them of its parameters
-        raise Raised(f"it raised {with_notes(error)}") from error
+        raise MethodFailed(f"it raised {with_notes(error)}") from error
 
 
-def _states(algorithm: Algorithm, ask: Asked, x: Point, rng: Any) -> Iterator[State]:
+def _states(algorithm: Algorithm, ask: AlgorithmOracles, x: Point, rng: Any) -> Iterator[State]:
     """Yield what a run yields; what raises before its first state raises here."""
     yield from algorithm.run(ask, x, rng)
 
 
-def _copied(state: State) -> State:
+def _copy_state(state: State) -> State:
     """Return a state with copies of its arrays."""
     parts: Any = (np.array(part) if isinstance(part, np.ndarray) else part for part in state)
     return State(*parts)
 
 
-def _check_counts(counted: Sequence[int], witness: Witness) -> None:
+def _check_counts(counts: Sequence[int], witness: ComponentTally) -> None:
     """Refuse counts that are not those of what was asked."""
-    for kind, number, asked in zip(COUNTED, counted, witness.spent, strict=True):
-        if number != asked:
-            raise Broken(
-                f"it asked beside the ledger: {asked} {kind.upper()} were asked, {number} counted"
+    for kind, number, call_count in zip(COUNTED, counts, witness.charged, strict=True):
+        if number != call_count:
+            raise ClaimBroken(
+                f"it asked beside the ledger: {call_count} {kind.upper()} were asked, {number} counted"  # noqa: E501
             )
 
 
 def _check_point(problem: Problem, x: Point) -> None:
     """Refuse a point that is not finite, or an array outside the set."""
     if not is_finite(x):
-        raise Broken("it yields a point that is not finite")
+        raise ClaimBroken("it yields a point that is not finite")
     if isinstance(x, np.ndarray) and not problem.set.contains(x):
-        raise Broken("it leaves the feasible set")
+        raise ClaimBroken("it leaves the feasible set")

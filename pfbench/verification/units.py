@@ -71,18 +71,18 @@ class Scaling:
     f: float = 1.0
     x: float = 1.0
 
-    def of(self, unit: Unit) -> float:
+    def factor(self, unit: Unit) -> float:
         """Return by what a number of a unit is multiplied."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
-    def constants(self, known: Constants) -> Constants:
+    def constants(self, constants: Constants) -> Constants:
         """Return the constants of lambda f(x/mu)."""
         changed = {
-            name: getattr(known, name) * self.of(unit)
+            name: getattr(constants, name) * self.factor(unit)
             for name, unit in CONSTANTS.items()
-            if name not in ("n", "L") and hasattr(known, name)
+            if name not in ("n", "L") and hasattr(constants, name)
         }
-        return replace(known, **changed)
+        return replace(constants, **changed)
 
     def __str__(self) -> str:
         parts = {"f": math.log2(self.f), "x": math.log2(self.x)}
@@ -105,59 +105,63 @@ class Departure:
 
     Attributes
     ----------
-    of
+    quantity
         What the number is.
     scaling
         The other units.
-    expected, found
+    expected, measured
         By what it should be multiplied, and by what it is.
     """
 
-    of: str
+    quantity: str
     scaling: Scaling
     expected: float
-    found: float
+    measured: float
 
     def __str__(self) -> str:
-        return f"{self.scaling}: {self.of} is {self.found:.3g} times, not {self.expected:.3g}"
+        return (
+            f"{self.scaling}: {self.quantity} is {self.measured:.3g} times, not {self.expected:.3g}"
+        )
 
 
-def departure(of: str, at: Callable[[Scaling], Any], unit: Unit | None) -> Departure | None:
+def departure(
+    subject: str, function: Callable[[Scaling], Any], unit: Unit | None
+) -> Departure | None:
     """Return the first scaling under which a number does not keep its unit; None if it does.
 
     Parameters
     ----------
-    of
+    subject
         What the number is.
-    at
+    function
         Returns it, or an array, made of numbers that are all scaled.
     unit
         Its unit; None for any.
     """
-    base, unit = np.asarray(at(ONE), dtype=float), unit or unit_of(at)
+    base, unit = np.asarray(function(ONE), dtype=float), unit or infer_unit(function)
     size = float(np.abs(base).max(initial=0.0))
     for scaling in SCALINGS:
-        expected = scaling.of(unit)
-        found = np.asarray(at(scaling), dtype=float)
-        off = float(np.abs(found - expected * base).max(initial=0.0))
-        if not off <= _ROUNDING * expected * size:
-            by = float(np.abs(found).max(initial=0.0)) / size if size else math.inf
-            return Departure(of, scaling, expected, by)
+        expected = scaling.factor(unit)
+        result = np.asarray(function(scaling), dtype=float)
+        deviation = float(np.abs(result - expected * base).max(initial=0.0))
+        if not deviation <= _ROUNDING * expected * size:
+            by = float(np.abs(result).max(initial=0.0)) / size if size else math.inf
+            return Departure(subject, scaling, expected, by)
     return None
 
 
-def unit_of(at: Callable[[Scaling], Any]) -> Unit:
+def infer_unit(function: Callable[[Scaling], Any]) -> Unit:
     """Return the unit that a number seems to have, in sixths, by its changes with f and with x."""
-    base = float(np.abs(at(ONE)).max())
+    base = float(np.abs(function(ONE)).max())
     powers = [
-        math.log2(max(float(np.abs(at(by)).max()), 1e-300) / base) / 4.0 if base else 0.0
+        math.log2(max(float(np.abs(function(by)).max()), 1e-300) / base) / 4.0 if base else 0.0
         for by in (SCALINGS[0], SCALINGS[2])
     ]
     f, x = (round(6.0 * power) / 6.0 for power in powers)
     return f, x
 
 
-def said(unit: Unit) -> str:
+def format_unit(unit: Unit) -> str:
     """Return a unit in words, e.g. "f^2 x^-2"."""
     parts = [
         name if power == 1 else f"{name}^{power:.3g}"
@@ -171,28 +175,33 @@ def said(unit: Unit) -> str:
 class Formula:
     """A formula that a claim or an erratum rests on, with its unit; see `formula`."""
 
-    of: Callable[..., Any]
+    function: Callable[..., Any]
     unit: Unit
-    given: Mapping[str, Any] = field(default_factory=dict)
+    fixed_arguments: Mapping[str, Any] = field(default_factory=dict)
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def departure(self) -> Departure | None:
         """Return how it departs from its unit, at random numbers; None if it does not."""
-        found = (departure(self.name, at, self.unit) for at in self._drawn())
-        return next((one for one in found if one), None)
+        departures = (
+            departure(self.name, random_evaluation, self.unit)
+            for random_evaluation in self._random_evaluations()
+        )
+        return next((departure for departure in departures if departure), None)
 
     @property
     def name(self) -> str:
         """The name of the function, or a product itself."""
-        of = getattr(self.of, "func", self.of)
-        return str(of) if isinstance(of, Product) else str(of.__name__).strip("_")
+        source = getattr(self.function, "func", self.function)
+        return str(source) if isinstance(source, PowerProduct) else str(source.__name__).strip("_")
 
-    def _drawn(self) -> Iterator[Callable[[Scaling], Any]]:
-        known = {**CONSTANTS, **dict.fromkeys(_WHOLE, NUMBER), **self.units}
-        every = getattr(self.of, "powers", None) or inspect.signature(self.of).parameters
-        names = [name for name in every if name not in self.given]
+    def _random_evaluations(self) -> Iterator[Callable[[Scaling], Any]]:
+        existing = {**CONSTANTS, **dict.fromkeys(_WHOLE, NUMBER), **self.units}
+        full_list = (
+            getattr(self.function, "powers", None) or inspect.signature(self.function).parameters
+        )
+        names = [name for name in full_list if name not in self.fixed_arguments]
         for name in names:
-            if name not in known:
+            if name not in existing:
                 raise InputError(f"{self.name}: state the unit of {name}.")
         for draw in range(_DRAWS):
             rng = np.random.default_rng(draw)
@@ -201,37 +210,40 @@ class Formula:
                 for name in names
             }
 
-            def at(by: Scaling, base: Mapping[str, Any] = base) -> Any:
+            def evaluate_scaled(scaling: Scaling, base: Mapping[str, Any] = base) -> Any:
                 scaled = {
-                    name: value if name in _WHOLE else value * by.of(known[name])
+                    name: value if name in _WHOLE else value * scaling.factor(existing[name])
                     for name, value in base.items()
                 }
-                return self.of(**scaled, **self.given)
+                return self.function(**scaled, **self.fixed_arguments)
 
-            yield at
+            yield evaluate_scaled
 
 
 def formula(
-    of: Callable[..., Any], unit: Unit, given: Mapping[str, Any] | None = None, **units: Unit
+    source: Callable[..., Any],
+    unit: Unit,
+    parameters: Mapping[str, Any] | None = None,
+    **units: Unit,
 ) -> Formula:
     """Return a formula with its unit.
 
     Parameters
     ----------
-    of
+    source
         A function that can be imported.
     unit
         The unit of what it is the bound of.
-    given
+    parameters
         Arguments that are fixed.
     units
         Those of arguments whose names are not in `CONSTANTS`, nor those of whole numbers.
     """
-    return Formula(of, unit, dict(given or {}), dict(units))
+    return Formula(source, unit, dict(parameters or {}), dict(units))
 
 
 @dataclass(frozen=True)
-class Product:
+class PowerProduct:
     """A number times powers of others, by name; the number has no unit, and is left out."""
 
     powers: Mapping[str, float]
@@ -247,10 +259,10 @@ class Product:
 
 def product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
     """Return a product of powers with the unit that it should have; see `formula`."""
-    return formula(Product(dict(powers)), unit, None, **units)
+    return formula(PowerProduct(dict(powers)), unit, None, **units)
 
 
-def rescaled(known: Any, by: Scaling, units: Mapping[str, Unit]) -> Any:
+def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
     """Return what a claim takes for constants in other units.
 
     A number has the unit ``units["constants"]``; of an object each number has that of its name.
@@ -260,37 +272,39 @@ def rescaled(known: Any, by: Scaling, units: Mapping[str, Unit]) -> Any:
     InputError
         If a unit is not known.
     """
-    if isinstance(known, Constants):
-        return by.constants(known)
-    if isinstance(known, int | float):
-        return known * by.of(_known("constants", units))
-    parts = _parts(known)
+    if isinstance(existing, Constants):
+        return scaling.constants(existing)
+    if isinstance(existing, int | float):
+        return existing * scaling.factor(_find_known_unit("constants", units))
+    parts = _parts(existing)
     if parts is None:
-        raise InputError(f"the units of a {type(known).__name__} are not known")
+        raise InputError(f"the units of a {type(existing).__name__} are not known")
     scaled = {
-        name: value * by.of(_known(name, {**CONSTANTS, **units})) if is_real(value) else value
+        name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
+        if is_real_number(value)
+        else value
         for name, value in parts.items()
     }
-    if isinstance(known, dict):
+    if isinstance(existing, dict):
         return scaled
-    return replace(known, **scaled) if is_dataclass(known) else type(known)(**scaled)  # type: ignore[type-var]
+    return replace(existing, **scaled) if is_dataclass(existing) else type(existing)(**scaled)  # type: ignore[type-var]
 
 
-def _parts(known: Any) -> Mapping[str, Any] | None:
+def _parts(parts: Any) -> Mapping[str, Any] | None:
     """Return the numbers of an object by name; None if they cannot be told."""
-    if isinstance(known, dict):
-        return known
-    if hasattr(known, "_asdict"):
-        return dict(known._asdict())
-    return dict(vars(known)) if hasattr(known, "__dict__") else None
+    if isinstance(parts, dict):
+        return parts
+    if hasattr(parts, "_asdict"):
+        return dict(parts._asdict())
+    return dict(vars(parts)) if hasattr(parts, "__dict__") else None
 
 
-def _known(name: str, units: Mapping[str, Unit]) -> Unit:
+def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
     if name not in units:
         raise InputError(f"the unit of {name} is not known: state units={{{name!r}: (a, b)}}")
     return units[name]
 
 
-def is_real(value: Any) -> bool:
+def is_real_number(value: Any) -> bool:
     """Return whether a value is a number that has units: no whole number, and no truth value."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

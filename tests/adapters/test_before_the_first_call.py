@@ -20,16 +20,16 @@ ROWS = {"features": np.ones((20, 4)), "labels": np.ones(20), "iterations": 2}
 class Misspelt(BlackBox):
     requires = frozenset({"gradient", "smooth"})
 
-    def minimise(self, plain, tell, rng):
-        tell(plain.start - plain.grad(plain.start))
+    def minimise(self, oracles, tell, rng):
+        tell(oracles.start - oracles.grad(oracles.start))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Later(BlackBox):
     requires = frozenset({"gradient", "smooth"})
 
-    def minimise(self, plain, tell, rng):
-        tell(plain.start - plain.gradient(plain.start))
+    def minimise(self, oracles, tell, rng):
+        tell(oracles.start - oracles.gradient(oracles.start))
         raise ValueError("no good")
 
 

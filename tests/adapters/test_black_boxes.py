@@ -17,11 +17,11 @@ from pfbench.adapters import (
     ScipyMinimize,
 )
 from pfbench.base.callbacks import ConsumerClosed, iterate_callback
-from pfbench.base.errors import InputError, Refused
-from pfbench.kernels.libraries import one_blas_thread
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.kernels.libraries import single_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage import planned
+from pfbench.runs.storage import run_keys
 
 ROWS, COLUMNS, RADIUS = 23, 4, 1.3
 SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="none")
@@ -31,7 +31,7 @@ BALL = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="l1", radius=RADIU
 @pytest.fixture(autouse=True)
 def as_in_a_run():
     """The sums of a BLAS with several threads have other bits."""
-    with one_blas_thread():
+    with single_blas_thread():
         yield
 
 
@@ -82,7 +82,7 @@ def test_hessian_products_are_counted():
 
 
 def test_a_method_without_a_set_is_refused_on_one():
-    with pytest.raises(Refused, match="scipy-minimize is for problems without set"):
+    with pytest.raises(RefusedError, match="scipy-minimize is for problems without set"):
         pf.solve(BALL, ScipyMinimize())
 
 
@@ -203,7 +203,7 @@ def test_partial_fit_steps_along_the_gradients_that_are_counted(kind):
 )
 def test_all_that_is_checked(method, problem):
     pytest.importorskip("copt")
-    assert pf.check(method, problem=problem).passed, pf.check(method, problem=problem).failures
+    assert pf.check(method, problem=problem).is_passed, pf.check(method, problem=problem).failures
 
 
 def test_a_budget_stops_before_the_call_that_would_exceed_it():
@@ -225,11 +225,11 @@ class Swallows(BlackBox):
 
     requires = frozenset({"gradient", "smooth"})
 
-    def minimise(self, plain, tell, rng):
-        z = plain.start
+    def minimise(self, oracles, tell, rng):
+        z = oracles.start
         for _ in range(9):
             try:
-                z = z - 0.1 * plain.gradient(z)
+                z = z - 0.1 * oracles.gradient(z)
             except BaseException:
                 break
             tell(z)
@@ -285,9 +285,9 @@ def test_a_stored_run_is_one_of_its_library(monkeypatch):
         every=1,
     )
     versions = {"copt": "0.9.2", "torch": "2.13"}
-    monkeypatch.setattr(planned, "version_of", versions.__getitem__)
-    key = planned.keys_of([plan], {})[plan].key
+    monkeypatch.setattr(run_keys, "library_version", versions.__getitem__)
+    key = run_keys.compute_keys([plan], {})[plan].key
     versions["torch"] = "2.14"
-    assert planned.keys_of([plan], {})[plan].key == key
+    assert run_keys.compute_keys([plan], {})[plan].key == key
     versions["copt"] = "0.9.3"
-    assert planned.keys_of([plan], {})[plan].key != key
+    assert run_keys.compute_keys([plan], {})[plan].key != key

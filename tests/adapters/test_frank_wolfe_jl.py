@@ -49,7 +49,7 @@ def test_it_is_our_own_trace(tmp_path, form, tracked):
     text = json.dumps({"fw": rows}) if delimiter is None else ""
     path.write_text(text or "\n".join(delimiter.join(map(repr, row)) for row in rows))
     further = ("gradient_calls", "lmo_calls", "f_calls") if tracked else ()
-    found = read_trajectory(
+    run = read_trajectory(
         path,
         entry="fw" if form == "json" else None,
         columns=("t", "primal", "dual", "dual_gap", "time", *further),
@@ -57,10 +57,10 @@ def test_it_is_our_own_trace(tmp_path, form, tracked):
         step=None if tracked else "Agnostic",
     ).run("log-cosh", "FrankWolfe.jl")
     for name in ("iteration", "fo", "sfo", "lo"):
-        assert found.trace[name].tolist() == OURS.trace[name].tolist(), name
+        assert run.trace[name].tolist() == OURS.trace[name].tolist(), name
     for name in ("objective", "fw_gap"):
-        np.testing.assert_allclose(found.trace[name], OURS.trace[name], rtol=1e-12)
-    assert found.counts.fv == (ROWS * T if tracked else 0)  # what it asked for its own trajectory
+        np.testing.assert_allclose(run.trace[name], OURS.trace[name], rtol=1e-12)
+    assert run.counts.fv == (ROWS * T if tracked else 0)  # what it asked for its own trajectory
 
 
 def test_what_nobody_counted_is_left_open(tmp_path):

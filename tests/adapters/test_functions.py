@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import pfbench as pf
 from pfbench.adapters import FunctionSet, from_functions
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.sets import L1Ball, L2Ball, Simplex
 
@@ -69,7 +69,7 @@ def test_all_that_is_checked():
     problem = from_functions(
         f_grad, True, lmo_of_copt, start=ZERO, components=(ROWS, part), constants=known
     )
-    assert pf.check(problem).passed
+    assert pf.check(problem).is_passed
     wrong = from_functions(f_grad, True, lmo, start=ZERO, constants=known | {"L_f": L / 3})
     (failure,) = pf.check(wrong).failures
     assert "L_f" in failure.check
@@ -81,9 +81,9 @@ def test_a_wrong_lmo_is_found():
 
     with pytest.raises(InputError, match=r"see that it minimises <g, v>"):
         from_functions(f, grad, flipped, start=ZERO)
-    assert not pf.check(FunctionSet(flipped, ZERO)).passed
-    found = pf.check(FunctionSet(lambda g: 0.9 * BALL.lo(g), ZERO, contains=BALL.contains))
-    assert "lo minimises" in [failure.check for failure in found.failures]
+    assert not pf.check(FunctionSet(flipped, ZERO)).is_passed
+    report = pf.check(FunctionSet(lambda g: 0.9 * BALL.lo(g), ZERO, contains=BALL.contains))
+    assert "lo minimises" in [failure.check for failure in report.failures]
 
 
 def test_a_batch_counts_multiplicity():
@@ -95,7 +95,7 @@ def test_a_batch_counts_multiplicity():
 
 def test_what_needs_a_constant_says_so():
     unknown = from_functions(f, grad, lmo, start=ZERO, properties=("convex",))
-    with pytest.raises(Refused, match=r"needs the constant (L_f|delta)"):
+    with pytest.raises(RefusedError, match=r"needs the constant (L_f|delta)"):
         pf.solve(unknown, pf.algorithm("frank-wolfe", epsilon=0.1))
     known = from_functions(
         f,

@@ -56,12 +56,12 @@ class Loop(BlackBox):
     first: str = "zero"
     corrected: bool = False
 
-    def minimise(self, plain, tell, rng):
+    def minimise(self, oracles, tell, rng):
         a, b, c = QUINTIC
-        W = plain.point(plain.start)
+        W = oracles.point(oracles.start)
         buffer = np.zeros_like(W)
         for step in range(STEPS):
-            grad = plain.point(plain.batch(rng.integers(plain.n, size=BATCH), W))
+            grad = oracles.point(oracles.batch(rng.integers(oracles.n, size=BATCH), W))
             if step == 0 and self.first == "gradient":
                 buffer = grad / (1.0 - BETA)
             else:

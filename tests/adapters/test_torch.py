@@ -8,8 +8,8 @@ from pfbench.adapters import TorchOptimizer, from_module
 from pfbench.adapters.black_box import library
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.base.selectors import own_in
-from pfbench.kernels.libraries import one_blas_thread
+from pfbench.base.selectors import user_names
+from pfbench.kernels.libraries import single_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.sets import L2Ball
 
@@ -21,7 +21,7 @@ SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=4, set="none")
 def torch():
     """PyTorch; and a BLAS of one thread, as in a run, since several have other bits."""
     found = pytest.importorskip("torch", reason="torch is not installed")
-    with one_blas_thread():
+    with single_blas_thread():
         yield found
 
 
@@ -72,7 +72,7 @@ def test_batches_are_counted_and_keep_to_the_budget(torch):
     for _ in range(14):
         x = x - 0.3 * SMOOTH.batch(rng.integers(ROWS, size=7), x)
     np.testing.assert_allclose(run.x, x, rtol=1e-14)
-    assert pf.check(method, problem=SMOOTH).passed
+    assert pf.check(method, problem=SMOOTH).is_passed
 
 
 def module(torch):
@@ -102,7 +102,7 @@ def test_the_loss_of_a_module(torch):
     drawn = problem.batch(np.array([4, 4, 9]), x)
     by_counts = problem.batch(Sample(np.array([4, 9]), np.array([2, 1])), x)
     np.testing.assert_allclose(drawn, by_counts, rtol=1e-12)
-    assert pf.check(problem).passed
+    assert pf.check(problem).is_passed
     method = pf.algorithm("nfwu-spiderg", batch=5, period=4, iterations=8, step=0.01)
     run = pf.solve(problem, method)
     assert (run.status, run.counts.sfo) == ("finished", 2 * ROWS + 6 * 2 * 5)
@@ -174,4 +174,4 @@ def test_an_optimizer_of_no_library_is_run(torch, by_name):
 
 
 def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
-    assert own_in("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == ["mine.py:Mine"]
+    assert user_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == ["mine.py:Mine"]

@@ -10,7 +10,7 @@ import scipy.optimize
 
 import pfbench as pf
 from pfbench.adapters import BlackBox, FunctionSet, from_functions
-from pfbench.adapters.plain import LazyValue
+from pfbench.adapters.flat_oracles import LazyValue
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.problems import FiniteSum
@@ -141,7 +141,7 @@ def test_a_value_of_another_shape_is_refused():
 @pytest.mark.parametrize("one", [np.array([1.5]), np.array(1.5), np.array([[1.5]])])
 def test_constants_and_parameters_of_one_entry_are_numbers(one):
     assert Constants(n=1, L_f=one) == Constants(n=1, L_f=1.5)
-    assert Constants.derived(n=(1, ""), L_f=(one, "stated")).L_f == 1.5
+    assert Constants.from_derivations(n=(1, ""), L_f=(one, "stated")).L_f == 1.5
     assert L1Ball(2, one).radius == 1.5
     with pytest.raises(InputError, match="L_f must be a number"):
         Constants(n=1, L_f=np.ones(2))
@@ -153,9 +153,9 @@ class Scipy(BlackBox):
     name, requires, deterministic = "scipy", frozenset({"gradient", "value", "smooth"}), True
     method = "BFGS"
 
-    def minimise(self, plain, tell, rng):
+    def minimise(self, oracles, tell, rng):
         found = scipy.optimize.minimize(
-            plain.value_and_gradient, plain.start, jac=True, method=self.method, callback=tell
+            oracles.value_and_gradient, oracles.start, jac=True, method=self.method, callback=tell
         )
         return found.x
 

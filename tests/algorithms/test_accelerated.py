@@ -24,7 +24,7 @@ from scipy.stats import chi2
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty
 
@@ -195,7 +195,7 @@ def test_every_point_is_in_the_set(name, option):
 @pytest.mark.parametrize("domain", ["set", "penalty"])
 def test_smooth_forms_are_refused_where_there_is_a_set_or_a_penalty(name, domain):
     parameters = PLAIN[0] if name == "rsag" else EPOCHS[0]
-    with pytest.raises(Refused, match=rf"^{name} .*it has a .*{domain}\.$"):
+    with pytest.raises(RefusedError, match=rf"^{name} .*it has a .*{domain}\.$"):
         solve(model(domain=domain), algorithm(name, **parameters))
 
 
@@ -222,7 +222,7 @@ def test_bad_values_are_refused_by_name(name, wrong):
 @pytest.mark.parametrize("name", ["asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"])
 def test_without_a_theorem_there_is_no_schedule(name):
     c = Constants(n=9, L_f=1.0, L_ms=1.0, L_max=1.0, delta=1.0, sigma2=1.0)
-    with pytest.raises(Refused, match="no theorem's schedule") as error:
+    with pytest.raises(RefusedError, match="no theorem's schedule") as error:
         algorithm(name, epsilon=0.1).resolve(c)
     assert name in str(error.value)
 
@@ -251,7 +251,7 @@ def test_theory_of_prox_rsag(epsilon, ell):
     assert bound(N) <= epsilon
     assert N == 1 or bound(N - 1) > epsilon
     assert (chosen.step, chosen.batch, chosen.momentum, label) == (1 / 5.0, 9, "convex", "theory")
-    with pytest.raises(Refused, match="the constant D"):
+    with pytest.raises(RefusedError, match="the constant D"):
         algorithm("prox-rsag", epsilon=epsilon).resolve(replace(c, D=inf))
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import pfbench as pf
 from pfbench.adapters import from_functions
-from pfbench.base.errors import Refused
+from pfbench.base.errors import RefusedError
 from pfbench.problems.base import FiniteSum
-from pfbench.sets import Birkhoff, KSparse, MatroidBase, Simplex
+from pfbench.sets import BirkhoffPolytope, KSparsePolytope, MatroidBasePolytope, Simplex
 from pfbench.sets.matroid import UniformMatroid
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
 
@@ -72,7 +72,7 @@ def test_it_runs_on_matrices(name):
 
         name = "near"
         n = 1
-        set = Birkhoff(4)
+        set = BirkhoffPolytope(4)
         penalty = None
         parameters = {}  # noqa: RUF012
 
@@ -99,7 +99,7 @@ def test_it_runs_on_matrices(name):
 )
 def test_what_is_no_polytope_is_refused(name, over, words):
     problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, **over)
-    with pytest.raises(Refused, match=rf"^{name} {words}"):
+    with pytest.raises(RefusedError, match=rf"^{name} {words}"):
         pf.solve(problem, pf.algorithm(name, iterations=3, smoothness=1.0))
 
 
@@ -132,7 +132,7 @@ def test_it_ends_where_the_away_steps_of_frank_wolfe_jl_end(name, step):
 
         name = "near"
         n = 1
-        set = KSparse(100, 1.0, k=40)
+        set = KSparsePolytope(100, 1.0, k=40)
         penalty = None
         parameters = {}  # noqa: RUF012
 
@@ -166,7 +166,13 @@ def inside(where, slack=0.0):
     return check
 
 
-SMALL = (Simplex(2), Simplex(3), Simplex(4), MatroidBase(UniformMatroid(4, 2)), Birkhoff(3))
+SMALL = (
+    Simplex(2),
+    Simplex(3),
+    Simplex(4),
+    MatroidBasePolytope(UniformMatroid(4, 2)),
+    BirkhoffPolytope(3),
+)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "lazy"])

@@ -6,13 +6,13 @@ import pytest
 from helpers import tiny_logistic, tiny_multiclass, tiny_recovery
 
 from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
-from pfbench.base.errors import Refused
+from pfbench.base.errors import RefusedError
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.problems.with_norm import Normed
-from pfbench.runs.loop.ready import ready
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.streams import stream
-from pfbench.runs.storage.planned import anytime
+from pfbench.runs.storage.run_keys import anytime
 from pfbench.sets import L1Penalty, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
 
@@ -28,7 +28,9 @@ PROBLEMS = {
     "penalty": lambda: logistic(set=WholeSpace(5), penalty=L1Penalty(0.01)),
     "whole": lambda: logistic(set=WholeSpace(5)),
     **{
-        kind: lambda kind=kind: Normed(logistic(6, set=WholeSpace(6)), norm_of_vectors(kind, 6))
+        kind: lambda kind=kind: NormedProblem(
+            logistic(6, set=WholeSpace(6)), norm_of_vectors(kind, 6)
+        )
         for kind in ("linf", "l2", "spectral")
     },
     "factored": lambda: tiny_recovery(shape=(6, 5), n=13, radius=8.0, sigma=4.0),
@@ -147,9 +149,9 @@ def fitting(case):
     found = []
     for name in PROBLEMS:
         try:
-            method = ready(problem(name), chosen(case, 3))
+            method = resolve_run(problem(name), chosen(case, 3))
             method.check_offered(problem(name).open(stream(0, "oracles")))
-        except Refused:
+        except RefusedError:
             continue
         found.append((problem(name), method.algorithm))
     return found

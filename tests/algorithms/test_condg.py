@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.algorithms.sliding import condg
 from pfbench.base.errors import InputError
-from pfbench.points import Factored, combine, keep
+from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.sets import L1Ball, NuclearBall
 
 RADIUS = 1.7
@@ -53,7 +53,7 @@ class Case:
         return factored(self.pattern, x) if self.kind == "factored" else x.copy()
 
     def dense(self, x):
-        return x.matrix() if isinstance(x, Factored) else np.asarray(x)
+        return x.matrix() if isinstance(x, FactoredMatrix) else np.asarray(x)
 
     def lo(self, g):
         self.asked.append(g.copy() if isinstance(g, np.ndarray) else g.dense())

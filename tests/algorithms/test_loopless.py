@@ -18,8 +18,8 @@ from linear_reference import (
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
-from pfbench.base.errors import Refused
-from pfbench.claims.methods.schedules import CONSTANTS
+from pfbench.base.errors import RefusedError
+from pfbench.claims.methods.reference_schedules import CONSTANTS
 
 # --- the sources, written again -------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ def test_storm_asks_two_components_a_step_but_the_first(T):
 
 
 def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
-    with pytest.raises(Refused, match="storm has no theorem's schedule"):
+    with pytest.raises(RefusedError, match="storm has no theorem's schedule"):
         ALGORITHMS["storm"].theory(0.1, CONSTANTS[0])
 
 
@@ -206,5 +206,7 @@ def test_the_leading_cost_is_that_of_sqrt_n(name, expected):
 
 
 def test_a_table_of_zeros_has_no_schedule():
-    with pytest.raises(Refused, match=r"schedule of zerosarah .*full table: leave table=zero out"):
+    with pytest.raises(
+        RefusedError, match=r"schedule of zerosarah .*full table: leave table=zero out"
+    ):
         ALGORITHMS["zerosarah"].theory(0.1, CONSTANTS[0], table="zero")

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
-from pfbench.base.errors import Refused
-from pfbench.claims.methods.schedules import CONSTANTS
+from pfbench.base.errors import RefusedError
+from pfbench.claims.methods.reference_schedules import CONSTANTS
 from pfbench.oracles import Ledger, Oracles
 
 
@@ -246,5 +246,5 @@ def test_the_bias_of_momentum_is_below_its_constant():
 @pytest.mark.parametrize("name", ["storm-fw", "one-sfw", "momentum-sfw"])
 def test_a_missing_constant_is_refused_by_name(name, missing):
     given = {"n": 9, "L_f": 2.0, "L_ms": 2.0, "D": 3.0, "delta": 1.5, "sigma2": 4.0}
-    with pytest.raises(Refused, match=f"{name} needs the constant {missing} "):
+    with pytest.raises(RefusedError, match=f"{name} needs the constant {missing} "):
         ALGORITHMS[name].theory(0.1, Constants(**given | {missing: inf}))

@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 
 NATASHA = ALGORITHMS["natasha15"]
@@ -181,7 +181,7 @@ def test_a_bad_value_beside_epsilon_is_refused_by_name(wrong):
 
 @pytest.mark.parametrize("missing", ["L_max", "delta", "sigma2", "ell"])
 def test_a_missing_constant_is_refused_by_name(missing):
-    with pytest.raises(Refused, match=rf"natasha15 needs the constant {missing} \("):
+    with pytest.raises(RefusedError, match=rf"natasha15 needs the constant {missing} \("):
         NATASHA.theory(0.1, constants(9, **{missing: inf}))
 
 

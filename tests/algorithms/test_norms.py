@@ -6,11 +6,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic
-from pfbench.problems.with_norm import Normed
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.whole import WholeMatrices, WholeSpace
+from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 K, B, STEP, ALPHA = 23, 3, 0.07, 0.3
 BETA = 1.0 - ALPHA
@@ -23,12 +23,12 @@ def least_squares(norm):
     noise = rng.standard_normal((7, 3, 5))
     plain = MatrixLeastSquares(
         set=WholeMatrices((3, 5)),
-        begin=rng.standard_normal((3, 5)),
+        start_point=rng.standard_normal((3, 5)),
         noise=noise - noise.mean(axis=0),
         A=rng.standard_normal((4, 3)),
         B=rng.standard_normal((4, 5)),
     )
-    return Normed(plain, norm_ball(norm, (3, 5)))
+    return NormedProblem(plain, norm_ball(norm, (3, 5)))
 
 
 def path(problem, name, seed=5, **given):
@@ -158,7 +158,7 @@ def test_uscg_on_l2_is_normalised_sgd():
     assert_allclose(path(problem, "normalised-sgd", beta=BETA), same, rtol=0, atol=1e-12)
 
 
-class Diagonal(Normed):
+class Diagonal(NormedProblem):
     """f(W) = the sum of f_j(W_jj) of a separable problem, in the spectral norm."""
 
     def __init__(self, vectors):
@@ -166,7 +166,7 @@ class Diagonal(Normed):
         super().__init__(
             MatrixLeastSquares(
                 set=WholeMatrices((d, d)),
-                begin=np.diag(vectors.start()),
+                start_point=np.diag(vectors.start()),
                 noise=np.array([np.diag(row) for row in vectors.inner.noise]),
                 A=np.eye(d),
                 B=np.zeros((d, d)),
@@ -180,10 +180,10 @@ def test_muon_on_diagonals_is_signum():
     """To the bit where nothing rotates the matrices."""
     rng = np.random.default_rng(4)
     noise = rng.standard_normal((7, 4))
-    vectors = Normed(
+    vectors = NormedProblem(
         SeparableQuadratic(
             set=WholeSpace(4),
-            begin=np.array([1.0, -2.0, 0.5, 3.0]),
+            start_point=np.array([1.0, -2.0, 0.5, 3.0]),
             noise=noise - noise.mean(axis=0),
             weights=np.array([1.0, 2.0, 3.0, 4.0]),
         ),
@@ -230,12 +230,12 @@ def test_an_inexact_minimisation_tells_its_price_and_its_quality(lmo):
     ],
 )
 def test_another_norm_is_refused_by_name(name, norm, words):
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(RefusedError, match=words):
         pf.solve(least_squares(norm), pf.algorithm(name, **COMMON, beta=BETA))
 
 
 def test_a_problem_without_a_norm_is_refused():
-    with pytest.raises(Refused, match="is for problems with a norm in place of a set"):
+    with pytest.raises(RefusedError, match="is for problems with a norm in place of a set"):
         pf.solve(pf.problem("log-cosh", set="l1"), pf.algorithm("uscg", **COMMON))
 
 

@@ -8,7 +8,7 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 
 GOOD = {"batch": 3, "period": 5, "iterations": 7, "step": 0.125}
 
@@ -100,7 +100,7 @@ def test_bad_epsilon_is_refused(constants, name, epsilon):
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 @pytest.mark.parametrize("epsilon", [1e-200, 5e-324])
 def test_an_epsilon_whose_schedule_overflows_is_refused(constants, name, epsilon):
-    with pytest.raises((InputError, Refused), match="epsilon") as error:
+    with pytest.raises((InputError, RefusedError), match="epsilon") as error:
         algorithm(name, epsilon=epsilon).resolve(constants)
     assert_one_sentence(error)
 
@@ -126,7 +126,7 @@ def test_schedule_theory_needs_epsilon(constants):
 
 def test_an_adaptive_step_needs_a_curvature_from_somewhere(constants):
     unknown = replace(constants, L_f=inf)
-    with pytest.raises(Refused, match="L_f") as error:
+    with pytest.raises(RefusedError, match="L_f") as error:
         algorithm("frank-wolfe", step="adaptive").resolve(unknown)
     assert_one_sentence(error)
     chosen, _ = algorithm("frank-wolfe", step="adaptive", curvature=2.0).resolve(unknown)

@@ -29,7 +29,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty
 
@@ -216,7 +216,7 @@ def test_the_first_step_of_every_epoch_of_svrg_is_a_gradient_step():
 @pytest.mark.parametrize("domain", ["set", "penalty"])
 def test_smooth_forms_are_refused_where_there_is_a_set_or_a_penalty(name, domain):
     parameters = TABLE[0] if name == "saga" else EPOCHS[0]
-    with pytest.raises(Refused, match=rf"^{name} .*it has a .*{domain}\.$"):
+    with pytest.raises(RefusedError, match=rf"^{name} .*it has a .*{domain}\.$"):
         solve(model(domain=domain), algorithm(name, **parameters))
 
 
@@ -224,7 +224,7 @@ def test_smooth_forms_are_refused_where_there_is_a_set_or_a_penalty(name, domain
 @pytest.mark.parametrize("domain", ["none", "penalty"])
 def test_projected_forms_are_refused_without_a_set(name, domain):
     parameters = GD if name == "projected-gradient" else EPOCHS[0]
-    with pytest.raises(Refused, match=rf"^{name} .*no feasible set\.$"):
+    with pytest.raises(RefusedError, match=rf"^{name} .*no feasible set\.$"):
         solve(model(domain=domain), algorithm(name, **parameters))
 
 
@@ -366,7 +366,7 @@ def test_a_wrong_online_is_refused_by_name(given, words):
 
 def test_the_online_form_without_a_variance_is_refused():
     c = replace(constants(100), sigma2=inf)
-    with pytest.raises(Refused, match="sigma2"):
+    with pytest.raises(RefusedError, match="sigma2"):
         algorithm("prox-svrg-plus", epsilon=0.1, online=True).resolve(c)
     assert algorithm("prox-svrg-plus", epsilon=0.1).resolve(c)[1] == "theory"
 

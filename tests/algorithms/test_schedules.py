@@ -8,7 +8,7 @@ import pytest
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 
 NFWU = ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
 EPOCH = NFWU[1:]
@@ -112,7 +112,7 @@ def test_L_is_the_largest_that_the_proof_uses(name):
 @pytest.mark.parametrize("name", NFWU)
 def test_epsilon_above_L_D_is_refused_and_L_D_itself_is_not(name):
     assert ALGORITHMS[name].theory(8.0, constants(100)).step == 1.0
-    with pytest.raises(Refused, match=r"epsilon <= L D = 8.*smaller epsilon\.$"):
+    with pytest.raises(RefusedError, match=r"epsilon <= L D = 8.*smaller epsilon\.$"):
         ALGORITHMS[name].theory(8.0001, constants(100))
 
 
@@ -127,7 +127,7 @@ def test_epsilon_above_L_D_is_refused_and_L_D_itself_is_not(name):
     ],
 )
 def test_a_missing_constant_is_refused_by_name(name, missing):
-    with pytest.raises(Refused, match=rf"schedule of {name} needs the constant {missing} \("):
+    with pytest.raises(RefusedError, match=rf"schedule of {name} needs the constant {missing} \("):
         ALGORITHMS[name].theory(0.1, constants(100, **{missing: inf}))
 
 

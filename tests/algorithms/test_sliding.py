@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.algorithms.sliding import draw
+from pfbench.algorithms.sliding import draw_batch
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.catalogue import problem as named_problem
@@ -649,14 +649,14 @@ def test_the_mean_of_storcs_estimate_is_the_gradient(n, m):
 
 
 def test_a_batch_above_n_is_drawn_as_counts():
-    sample = draw(np.random.default_rng(0), 5, 1_300_000_000)
+    sample = draw_batch(np.random.default_rng(0), 5, 1_300_000_000)
     assert isinstance(sample, Sample)
     assert len(sample) == sample.counts.sum() == 1_300_000_000
     assert np.abs(sample.counts - 260_000_000).max() < 1e5
-    sample = draw(np.random.default_rng(0), 5, 6)
+    sample = draw_batch(np.random.default_rng(0), 5, 6)
     assert (sample.counts > 0).all()
     assert len(np.unique(sample.indices)) == len(sample.indices)
-    assert isinstance(draw(np.random.default_rng(0), 5, 5), np.ndarray)
+    assert isinstance(draw_batch(np.random.default_rng(0), 5, 5), np.ndarray)
 
 
 @pytest.mark.parametrize("name", ["cgs", "storc"])
@@ -718,7 +718,7 @@ def test_a_missing_parameter_is_named(name):
 @by_name
 def test_a_problem_without_a_set_is_refused(name):
     problem = named_problem("nonconvex-logistic", source="synthetic", set="none", rows=5, columns=3)
-    with pytest.raises(Refused, match=f"^{name} asks for lo.*it has no feasible set") as error:
+    with pytest.raises(RefusedError, match=f"^{name} asks for lo.*it has no feasible set") as error:
         solve(problem, algorithm(name, **GOOD[name]))
     assert_one_sentence(error)
 
@@ -736,20 +736,20 @@ NEEDED = {
     ("name", "missing"), [(name, missing) for name in NAMES for missing in NEEDED[name]]
 )
 def test_a_missing_constant_is_refused_by_name(name, missing):
-    with pytest.raises(Refused, match=rf"{name} needs the constant {missing} \(") as error:
+    with pytest.raises(RefusedError, match=rf"{name} needs the constant {missing} \(") as error:
         ALGORITHMS[name].theory(0.1, constants(**{missing: inf}))
     assert_one_sentence(error)
 
 
 @pytest.mark.parametrize("missing", ["D", "M", "ell", "L_f"])
 def test_a_missing_constant_of_option_2_is_refused_by_name(missing):
-    with pytest.raises(Refused, match=rf"ncgs needs the constant {missing} \("):
+    with pytest.raises(RefusedError, match=rf"ncgs needs the constant {missing} \("):
         ALGORITHMS["ncgs"].theory(0.1, constants(**{missing: inf}), option=2)
 
 
 def test_a_schedule_without_sigma_hat_is_refused():
     problem = tiny_regression(LeastSquares, n=3)  # fewer rows than features
-    with pytest.raises(Refused, match="sigma_hat") as error:
+    with pytest.raises(RefusedError, match="sigma_hat") as error:
         algorithm("cgs", epsilon=0.1).resolve(problem.constants(problem.start()))
     assert_one_sentence(error)
 
@@ -763,7 +763,7 @@ def test_storc_has_a_practical_schedule_and_others_say_that_they_have_none():
     theorem, _ = algorithm("storc", epsilon=0.1).resolve(c)
     assert (schedule, chosen.batch, chosen.period) == ("practical", 100, theorem.period)
     assert theorem.batch > 1000 * chosen.batch
-    with pytest.raises(Refused, match="no practical schedule"):
+    with pytest.raises(RefusedError, match="no practical schedule"):
         algorithm("cgs", epsilon=0.1, schedule="practical").resolve(c)
     with pytest.raises(InputError, match="schedule=practical of storc needs epsilon"):
         algorithm("storc", schedule="practical").resolve(c)

@@ -22,7 +22,7 @@ from scipy.stats import chi2
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop.solve import solve
 
 # --- the sources, written again -------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_the_run_ends_at_the_output_of_sarah():
 @pytest.mark.parametrize("name", ["sarah", "spider"])
 @pytest.mark.parametrize("domain", ["set", "penalty"])
 def test_smooth_methods_are_refused_where_there_is_a_set_or_a_penalty(name, domain):
-    with pytest.raises(Refused, match=rf"^{name} .*it has a .*{domain}\.$"):
+    with pytest.raises(RefusedError, match=rf"^{name} .*it has a .*{domain}\.$"):
         solve(model(domain=domain), algorithm(name, **given(5, 2, 3, step=0.1)))
 
 
@@ -334,7 +334,7 @@ def test_a_largest_multiple_of_ones_own_is_not_the_theorems_schedule():
 @pytest.mark.parametrize("name", ["sarah", "spider", "prox-spiderboost-m"])
 @pytest.mark.parametrize("missing", ["L_f", "L_ms", "delta"])
 def test_a_missing_constant_is_refused_by_name(name, missing):
-    with pytest.raises(Refused, match=rf"schedule of {name} needs the constant {missing} \("):
+    with pytest.raises(RefusedError, match=rf"schedule of {name} needs the constant {missing} \("):
         ALGORITHMS[name].theory(0.1, constants(9, **{missing: inf}))
 
 

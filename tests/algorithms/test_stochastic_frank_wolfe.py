@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.catalogue import problem as named_problem
 from pfbench.runs.loop.solve import solve
@@ -223,7 +223,7 @@ def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
     ],
 )
 def test_a_missing_constant_is_refused_by_name(name, missing):
-    with pytest.raises(Refused, match=rf"{name} needs the constant {missing} \(") as error:
+    with pytest.raises(RefusedError, match=rf"{name} needs the constant {missing} \(") as error:
         ALGORITHMS[name].theory(0.1, constants(9, **{missing: inf}))
     assert_one_sentence(error)
 
@@ -259,7 +259,7 @@ def test_an_unknown_option_of_sagafw_is_refused():
 @by_name
 def test_a_problem_without_a_set_is_refused(name):
     problem = named_problem("nonconvex-logistic", source="synthetic", set="none", rows=5, columns=3)
-    with pytest.raises(Refused, match=f"^{name} asks for lo.*it has no feasible set") as error:
+    with pytest.raises(RefusedError, match=f"^{name} asks for lo.*it has no feasible set") as error:
         solve(problem, algorithm(name, **of(name, CASES[0])))
     assert_one_sentence(error)
 

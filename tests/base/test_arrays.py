@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from pfbench.base import arrays
-from pfbench.base.arrays import Recycled
+from pfbench.base.arrays import VectorPool
 
 
 @pytest.fixture
 def vectors(monkeypatch):
     monkeypatch.setattr(arrays, "_LONG", 8)
-    return Recycled(16)
+    return VectorPool(16)
 
 
 def address(vector):
@@ -62,4 +62,4 @@ def test_one_spare_is_kept_and_it_does_not_travel(vectors):
 
 
 def test_short_vectors_are_the_allocators(vectors):
-    assert Recycled(7).take().base is None
+    assert VectorPool(7).take().base is None

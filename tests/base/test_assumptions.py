@@ -12,8 +12,8 @@ from linear_reference import MODELS, model
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.base.assumptions import ASSUMPTIONS, known_of, unmet
-from pfbench.base.errors import Refused
+from pfbench.base.assumptions import ASSUMPTIONS, list_known_assumptions, unmet_assumptions
+from pfbench.base.errors import RefusedError
 from pfbench.problems import PROBLEMS, FiniteSum
 from pfbench.runs.execute import execute
 from pfbench.runs.loop.solve import solve
@@ -49,7 +49,7 @@ def test_no_problem_states_an_unknown_property(name):
     given = {"source": "synthetic"} if "synthetic" in offered else {}
     problem = pf.problem(name, **given)
     assert isinstance(problem.properties, frozenset)
-    assert problem.properties <= known_of(problem) <= set(ASSUMPTIONS)
+    assert problem.properties <= list_known_assumptions(problem) <= set(ASSUMPTIONS)
 
 
 def test_the_published_schema_has_the_same_words():
@@ -60,18 +60,18 @@ def test_the_published_schema_has_the_same_words():
 
 
 def test_a_set_shows_that_the_domain_is_bounded():
-    assert "bounded domain" in known_of(model("quadratic", "set"))
-    assert "bounded domain" in known_of(tiny_recovery())
+    assert "bounded domain" in list_known_assumptions(model("quadratic", "set"))
+    assert "bounded domain" in list_known_assumptions(tiny_recovery())
     for domain in ("none", "penalty"):
-        assert "bounded domain" not in known_of(model("quadratic", domain))
+        assert "bounded domain" not in list_known_assumptions(model("quadratic", domain))
 
 
 def test_what_is_unmet_is_the_difference_in_order():
     problem = model("robust-regression", "penalty")
-    assert unmet({"convex"}, problem) == ("convex",)
-    assert unmet({"convex", "bounded domain"}, problem) == ("bounded domain", "convex")
-    assert unmet({"bounded domain"}, model("log-cosh", "set")) == ()
-    assert unmet((), problem) == ()
+    assert unmet_assumptions({"convex"}, problem) == ("convex",)
+    assert unmet_assumptions({"convex", "bounded domain"}, problem) == ("bounded domain", "convex")
+    assert unmet_assumptions({"bounded domain"}, model("log-cosh", "set")) == ()
+    assert unmet_assumptions((), problem) == ()
 
 
 def test_properties_are_not_asked_for_where_nothing_is_assumed():
@@ -82,9 +82,9 @@ def test_properties_are_not_asked_for_where_nothing_is_assumed():
         def properties(self):
             raise AssertionError("asked")
 
-    assert unmet((), Costly()) == ()
+    assert unmet_assumptions((), Costly()) == ()
     with pytest.raises(AssertionError, match="asked"):
-        unmet({"convex"}, Costly())
+        unmet_assumptions({"convex"}, Costly())
 
 
 # --- the schedule of a theorem --------------------------------------------------------------------
@@ -127,7 +127,7 @@ REFUSED = {
 def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(case):
     name, given, build, assumption = REFUSED[case]
     problem = build()
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         solve(Untouched(problem), algorithm(name, epsilon=0.1, **given))
     remedy = "give its parameters explicitly"
     assert_one_sentence(error, name, problem.name, assumption, ASSUMPTIONS[assumption], remedy)
@@ -137,12 +137,12 @@ def test_it_runs_where_the_assumption_is_known():
     free = model("quadratic", n=17)
     problem = MODELS["quadratic"](free.features, free.labels, L1Ball(4, 30.0))
     run = solve(problem, algorithm("cgs", epsilon=1e-3))
-    assert (run.status, run.schedule, run.unmet) == ("finished", "theory", ())
+    assert (run.status, run.schedule, run.unmet_assumptions) == ("finished", "theory", ())
     least, _ = problem.best_known
     assert 0.0 <= run.final["value"] - least <= 1e-3  # li2019 theorem 1
     assert problem.value(problem.start()) - least > 0.1
     run = solve(model("robust-regression", "set"), algorithm("prox-rsag", epsilon=30.0))
-    assert (run.status, run.schedule, run.unmet) == ("finished", "theory", ())
+    assert (run.status, run.schedule, run.unmet_assumptions) == ("finished", "theory", ())
 
 
 def test_the_practical_schedule_may_lack_it():
@@ -150,7 +150,7 @@ def test_the_practical_schedule_may_lack_it():
     problem = model("log-cosh", "set")
     given = {"epsilon": 0.5, "curvature": 0.2, "schedule": "practical"}
     run = solve(problem, algorithm("storc", **given))
-    assert run.unmet == ("restricted strong convexity",)
+    assert run.unmet_assumptions == ("restricted strong convexity",)
 
 
 EXPLICIT = [
@@ -172,10 +172,10 @@ EXPLICIT = [
 @pytest.mark.parametrize(("name", "domain", "given", "expected"), EXPLICIT)
 def test_explicit_parameters_are_run_and_say_what_is_unmet(name, domain, given, expected):
     run = solve(model("robust-regression", domain), algorithm(name, **given))
-    assert (run.status, run.schedule, run.unmet) == ("finished", "explicit", expected)
+    assert (run.status, run.schedule, run.unmet_assumptions) == ("finished", "explicit", expected)
     assert run.as_json()["unmet"] == list(expected)
     if "convex" in expected:
-        assert solve(model("log-cosh", domain), algorithm(name, **given)).unmet == ()
+        assert solve(model("log-cosh", domain), algorithm(name, **given)).unmet_assumptions == ()
 
 
 def test_a_store_keeps_it(tmp_path):
@@ -183,7 +183,7 @@ def test_a_store_keeps_it(tmp_path):
     store = Store(tmp_path)
     store.put("ab" * 32, run, {})
     found = store.get("ab" * 32).run
-    assert found.unmet == run.unmet == ("convex",)
+    assert found.unmet_assumptions == run.unmet_assumptions == ("convex",)
     assert found.as_json() == run.as_json()
 
 
@@ -206,7 +206,7 @@ def test_a_users_own_algorithm_and_problem_need_not_state_anything():
         def run(self, ask, x, rng):
             return iter(())
 
-    assert solve(model("robust-regression"), Plain()).unmet == ()
+    assert solve(model("robust-regression"), Plain()).unmet_assumptions == ()
 
     class Bare(FiniteSum):
         n, set = 1, WholeSpace(3)
@@ -218,8 +218,8 @@ def test_a_users_own_algorithm_and_problem_need_not_state_anything():
             return 0.0 * x
 
     bare = Bare()
-    assert unmet({"convex"}, bare) == ("convex",)
-    assert known_of(bare) == frozenset()
+    assert unmet_assumptions({"convex"}, bare) == ("convex",)
+    assert list_known_assumptions(bare) == frozenset()
 
 
 def test_what_a_choice_asks_for_is_what_it_resolves_to():

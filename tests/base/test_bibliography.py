@@ -6,10 +6,10 @@ import unicodedata
 import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, bibtex, read
-from pfbench.base.citations import addresses, cited, in_words, plain
-from pfbench.cli.catalogue import listed
-from pfbench.runs.planning.citing import data_sets, references
+from pfbench.base.bibliography import REFERENCES, bibtex, parse_bibtex
+from pfbench.base.citations import find_citations, find_urls, format_reference, strip_tex
+from pfbench.cli.catalogue import list_items
+from pfbench.runs.planning.citation_keys import data_sets, references
 
 KEY = re.compile(r"\b(shen2019|qu2018|li2019|wang2019|lacoste2016)\b")
 
@@ -31,7 +31,7 @@ UNPUBLISHED = ("the ", "pfbench", "calibration: ", "separable: ")
 
 def test_every_source_is_in_the_bibliography_and_every_paper_is_cited():
     kinds = ("algorithms", "problems", "sets", "estimators", "measures", "claims")
-    items = [item for kind in kinds for item in listed(kind)]
+    items = [item for kind in kinds for item in list_items(kind)]
     for item in items:
         assert bool(item.cites) != item.source.startswith(UNPUBLISHED), item
         assert set(item.cites) <= REFERENCES.keys()
@@ -41,7 +41,7 @@ def test_every_source_is_in_the_bibliography_and_every_paper_is_cited():
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_papers_that_a_source_names_are_those_that_are_cited(name):
     kind = ALGORITHMS[name]
-    found = cited(kind.source)
+    found = find_citations(kind.source)
     assert found
     assert set(found) <= set(kind.cites)
     if name not in ("cgs", "storc", "svrg", "projected-svrg"):  # they cite what they build on, too
@@ -62,20 +62,22 @@ def test_the_papers_that_a_source_names_are_those_that_are_cited(name):
     ],
 )
 def test_papers_are_told_by_key_or_by_authors_and_year(source, keys):
-    assert cited(source) == keys
+    assert find_citations(source) == keys
 
 
 def test_a_paper_in_words():
-    assert in_words("nguyen2017").startswith("Nguyen, Liu, Scheinberg, Takáč: Stochastic Recursive")
-    assert in_words("yuan2006").endswith(
+    assert format_reference("nguyen2017").startswith(
+        "Nguyen, Liu, Scheinberg, Takáč: Stochastic Recursive"
+    )
+    assert format_reference("yuan2006").endswith(
         "Journal of the Royal Statistical Society, Series B, 68, 49–67, 2006"
     )
-    assert addresses("qu2018") == {
+    assert find_urls("qu2018") == {
         "arXiv:1708.04783": "https://arxiv.org/abs/1708.04783",
         "PMLR": "https://proceedings.mlr.press/v80/",
     }
     for key in REFERENCES:
-        assert not set("{}\\$") & set(in_words(key))
+        assert not set("{}\\$") & set(format_reference(key))
 
 
 def test_an_entry_as_bibtex_reads_it():
@@ -100,13 +102,13 @@ def test_an_entry_is_whole(key):
     fields = REFERENCES[key].fields
     assert {"author", "title", "year"} <= fields.keys()
     surname = fields["author"].partition(",")[0]
-    letters = unicodedata.normalize("NFKD", plain(surname)).lower()
+    letters = unicodedata.normalize("NFKD", strip_tex(surname)).lower()
     surname = re.sub("[^a-z]", "", letters)
     assert surname in key or (surname, key[:7]) == ("lacostejulien", "lacoste")
 
 
 def test_entries_are_read_as_they_are_written():
-    assert read(f"Some words.\n\n{bibtex(REFERENCES)}") == REFERENCES
+    assert parse_bibtex(f"Some words.\n\n{bibtex(REFERENCES)}") == REFERENCES
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_entries_are_read_as_they_are_written():
 )
 def test_an_entry_that_is_spoilt_is_refused(spoil, words):
     with pytest.raises(ValueError, match=words):
-        read(spoil(bibtex(["qu2018"])))
+        parse_bibtex(spoil(bibtex(["qu2018"])))
 
 
 def test_what_runs_cite():

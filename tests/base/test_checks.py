@@ -7,28 +7,28 @@ import pytest
 from helpers import assert_one_sentence
 from numpy.testing import assert_array_equal
 
-from pfbench.base.checks import choice, finite_array, integer, real
+from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import unknown_name_error
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
 def test_integers_are_returned_as_int(value):
-    assert integer("rank", value, least=3) == 3
-    assert type(integer("rank", value, least=3)) is int
+    assert check_integer("rank", value, minimum=3) == 3
+    assert type(check_integer("rank", value, minimum=3)) is int
 
 
 @pytest.mark.parametrize("value", [2, -1, 3.0, "3", True, None, math.nan, [3]])
 def test_what_is_no_integer_of_that_size_is_refused(value):
     with pytest.raises(InputError) as error:
-        integer("rank", value, least=3)
+        check_integer("rank", value, minimum=3)
     assert_one_sentence(error, "rank=", "at least 3")
 
 
 @pytest.mark.parametrize("value", [0.5, 1, np.float32(0.5), np.int8(1)])
 def test_numbers_are_returned_as_float(value):
-    assert real("step", value, above=0.0, most=1.0) == float(value)
-    assert type(real("step", value)) is float
+    assert check_real("step", value, above=0.0, upper=1.0) == float(value)
+    assert type(check_real("step", value)) is float
 
 
 @pytest.mark.parametrize(
@@ -48,27 +48,27 @@ def test_numbers_are_returned_as_float(value):
 )
 def test_what_is_no_number_in_range_is_refused(value, words):
     with pytest.raises(InputError) as error:
-        real("step", value, above=0.0, most=1.0)
+        check_real("step", value, above=0.0, upper=1.0)
     assert_one_sentence(error, *words)
 
 
 def test_least_is_inclusive_and_above_is_not():
-    assert real("noise", 0.0, least=0.0) == 0.0
+    assert check_real("noise", 0.0, minimum=0.0) == 0.0
     with pytest.raises(InputError, match="at least 0"):
-        real("noise", -1e-300, least=0.0)
+        check_real("noise", -1e-300, minimum=0.0)
 
 
 @pytest.mark.parametrize("value", ["meen", 3, None, ["mean"], {}, True])
 def test_a_choice_names_the_nearest_one(value):
-    assert choice("scaling", "mean", ("mean", "sum")) == "mean"
+    assert check_choice("scaling", "mean", ("mean", "sum")) == "mean"
     for allowed in (("mean", "sum"), {"mean": 1, "sum": 2}):
         with pytest.raises(InputError) as error:
-            choice("scaling", value, allowed)
+            check_choice("scaling", value, allowed)
         assert_one_sentence(error, "scaling", "mean")
 
 
 def test_finite_arrays_become_contiguous_floats():
-    array = finite_array("values", np.arange(6)[::2], shape=(3,))
+    array = check_finite_array("values", np.arange(6)[::2], shape=(3,))
     assert array.dtype == np.float64
     assert array.flags.c_contiguous
     assert_array_equal(array, [0.0, 2.0, 4.0])
@@ -87,7 +87,7 @@ def test_finite_arrays_become_contiguous_floats():
 )
 def test_bad_arrays_are_refused_in_one_sentence(value, words):
     with pytest.raises(InputError) as error:
-        finite_array("the labels", value, shape=(3,))
+        check_finite_array("the labels", value, shape=(3,))
     assert_one_sentence(error, "the labels", *words)
 
 
@@ -101,5 +101,5 @@ def test_bad_arrays_are_refused_in_one_sentence(value, words):
 )
 def test_unknown_names(name, known, words):
     with pytest.raises(InputError) as error:
-        raise unknown("algorithm", name, known)
+        raise unknown_name_error("algorithm", name, known)
     assert_one_sentence(error, "algorithm", repr(name), *words)

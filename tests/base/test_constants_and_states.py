@@ -7,7 +7,7 @@ from helpers import assert_one_sentence
 
 from pfbench.base import errors
 from pfbench.base.constants import MEANING, Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State, check_output
 
 
@@ -15,10 +15,10 @@ from pfbench.base.state import State, check_output
 def test_a_constant_that_is_not_stated_is_refused_by_name(name):
     constants = Constants(n=3)
     assert getattr(constants, name) == math.inf
-    with pytest.raises(Refused) as error:
-        constants.need(name, "the schedule of x")
+    with pytest.raises(RefusedError) as error:
+        constants.require(name, "the schedule of x")
     assert_one_sentence(error, name, "the schedule of x", "explicitly")
-    assert Constants(n=3, **{name: 2}).need(name, "x") == 2.0
+    assert Constants(n=3, **{name: 2}).require(name, "x") == 2.0
 
 
 def test_the_papers_single_l_is_at_least_what_its_proofs_use():
@@ -39,7 +39,14 @@ def test_a_bad_output_is_refused_in_one_sentence(bad):
 
 
 def test_everything_that_can_go_wrong_is_a_pfbench_error_except_what_must_not_be_swallowed():
-    for name in ("InputError", "DataError", "Refused", "StorageError", "StalePoint", "Diverged"):
+    for name in (
+        "InputError",
+        "DataError",
+        "RefusedError",
+        "StorageError",
+        "StalePoint",
+        "DivergedError",
+    ):
         assert issubclass(getattr(errors, name), errors.PfbenchError)
     for name in ("BudgetExhausted", "TimeLimitReached"):
         assert not issubclass(getattr(errors, name), Exception)

@@ -10,7 +10,7 @@ import pytest
 
 from pfbench.base import files
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import PARTIAL, check_writable, whole
+from pfbench.base.files import PARTIAL, atomic_write, check_writable
 
 
 class Full(OSError):
@@ -23,7 +23,7 @@ def names(folder):
 
 def half(path, error):
     """Begin to write, and fail."""
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"half")
         raise error
 
@@ -33,7 +33,7 @@ def test_what_was_written_takes_the_place_of_the_file(tmp_path, before):
     path = tmp_path / "file"
     if before is not None:
         path.write_bytes(before)
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"one ")
         file.write(b"two")
         assert (path.read_bytes() if path.exists() else None) == before
@@ -68,7 +68,7 @@ def test_a_disk_that_fails_leaves_everything_as_it_was(tmp_path, monkeypatch, wh
             patch.setattr(os, "fsync", fail)
         else:
             patch.setattr(files.Path, "replace", fail)
-        with pytest.raises(Full), whole(path) as file:
+        with pytest.raises(Full), atomic_write(path) as file:
             file.write(b"new")
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["file"]
@@ -88,14 +88,14 @@ def test_it_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", flushed)
     monkeypatch.setattr(files.Path, "replace", renamed)
-    with whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"12345")
     assert seen == [("flush", 5), ("rename", 5)]
 
 
 def test_writers_at_the_same_time_do_not_meet(tmp_path):
     path = tmp_path / "file"
-    with whole(path) as first, whole(path) as second:
+    with atomic_write(path) as first, atomic_write(path) as second:
         first.write(b"first")
         second.write(b"second")
     # The outer block ends last.
@@ -104,13 +104,13 @@ def test_writers_at_the_same_time_do_not_meet(tmp_path):
 
 
 def test_a_folder_that_does_not_exist_is_the_systems_error(tmp_path):
-    with pytest.raises(FileNotFoundError), whole(tmp_path / "no" / "file"):
+    with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "no" / "file"):
         pytest.fail("nothing can be written there")
     assert names(tmp_path) == []
 
 
 def test_the_file_has_the_usual_permissions(tmp_path):
-    with whole(tmp_path / "new") as file:
+    with atomic_write(tmp_path / "new") as file:
         file.write(b"x")
     (tmp_path / "plain").write_bytes(b"x")
     new, plain = ((tmp_path / name).stat().st_mode for name in ("new", "plain"))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.base.notebook import html_table, html_text
-from pfbench.cli.printing import console
+from pfbench.cli.terminal import console
 from pfbench.runs.engines.engine import ThisProcess
 
 BAD = '<script>alert("1")</script>&\x1b[31m'
@@ -98,9 +98,9 @@ def test_verdicts_and_what_was_checked():
         def lo(self, g):
             return -super().lo(g)
 
-    found = pf.check(Wrong(4))
-    (table,) = Tables(found._repr_html_()).tables
-    assert [row[1] for row in table[1:]] == [one.status for one in found.findings]
+    report = pf.check(Wrong(4))
+    (table,) = Tables(report._repr_html_()).tables
+    assert [row[1] for row in table[1:]] == [result.status for result in report.findings]
     assert any("expected" in row[2] for row in table[1:] if row[1] == "failed")
 
 

@@ -8,14 +8,14 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.relative import at, is_relative
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.relative import evaluate_relative, is_relative
 
 KNOWN = Constants(n=600, L_f=0.5, L_ms=2.0, delta=0.25, D=20.0)
 
 
 def worth(formula, constants=KNOWN):
-    return at(constants, {"a": formula}, (), "x")["a"]
+    return evaluate_relative(constants, {"a": formula}, (), "x")["a"]
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_else_looks_like_one_stays_as_it_is(text):
 
 
 def test_a_text_of_a_method_stays_a_text():
-    assert at(KNOWN, {"place": "n/8"}, ["place"], "x") == {"place": "n/8"}
+    assert evaluate_relative(KNOWN, {"place": "n/8"}, ["place"], "x") == {"place": "n/8"}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_formula_without_a_value_is_refused_by_name(formula):
 
 
 def test_a_constant_that_a_problem_does_not_state_is_named():
-    with pytest.raises(Refused, match="a=3/L of x needs the constant L_f"):
+    with pytest.raises(RefusedError, match="a=3/L of x needs the constant L_f"):
         worth("3/L", Constants(n=5))
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Sample, weighted
+from pfbench.base.sample import Sample, weight_indices
 
 DRAWS = st.lists(st.integers(0, 9), min_size=1, max_size=30).map(np.array)
 
@@ -19,7 +19,7 @@ def test_a_sample_weighs_like_the_drawn_indices(drawn):
     sample = Sample(indices, counts)
     assert len(sample) == len(drawn)
     for each in (sample, drawn):
-        where, weights = weighted(each)
+        where, weights = weight_indices(each)
         share = np.bincount(where, weights=weights, minlength=10)
         assert_allclose(share, np.bincount(drawn, minlength=10) / len(drawn), rtol=1e-13)
 
@@ -27,20 +27,20 @@ def test_a_sample_weighs_like_the_drawn_indices(drawn):
 def test_a_sample_can_be_far_longer_than_memory():
     sample = Sample(np.array([3, 5]), np.array([10**12, 3 * 10**12]))
     assert len(sample) == 4 * 10**12
-    assert_allclose(weighted(sample)[1], [0.25, 0.75])
+    assert_allclose(weight_indices(sample)[1], [0.25, 0.75])
 
 
 def test_the_weights_are_the_callers_to_change():
     drawn, sample = np.array([1, 2]), Sample(np.array([1]), np.array([4]))
     for each in (drawn, sample):
-        weighted(each)[1][:] = 7.0
-        assert weighted(each)[1][0] < 7.0
+        weight_indices(each)[1][:] = 7.0
+        assert weight_indices(each)[1][0] < 7.0
 
 
 @pytest.mark.parametrize("empty", [np.zeros(0, dtype=int), Sample(np.array([1]), np.array([0]))])
 def test_the_mean_over_nothing_is_refused(empty):
     with pytest.raises(InputError) as error:
-        weighted(empty)
+        weight_indices(empty)
     assert_one_sentence(error, "empty sample", "at least one")
 
 

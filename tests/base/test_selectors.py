@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector, beside, by_module, module_of
+from pfbench.base.selectors import Selector, module_name, relative_to_file, replace_file_by_module
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 WORDS = NAMES.filter(lambda text: text not in ("true", "false", "inf", "nan", "infinity"))
@@ -51,7 +51,7 @@ def test_quotes_and_exponents_are_read_as_they_are_meant(text, same):
 def test_in_quotes_a_value_may_have_commas():
     found = Selector.parse('q[a="x,y",set="sub/my.py:Ring"]')
     assert found.parameters == {"a": "x,y", "set": "sub/my.py:Ring"}
-    assert by_module('q[a="x,y",set="sub/my.py:Ring"]') == 'q[a="x,y",set="my:Ring"]'
+    assert replace_file_by_module('q[a="x,y",set="sub/my.py:Ring"]') == 'q[a="x,y",set="my:Ring"]'
     assert Selector.parse(str(found)).parameters == found.parameters
 
 
@@ -76,21 +76,21 @@ FILES = [
 @pytest.mark.parametrize(("text", "name", "by"), FILES)
 def test_a_name_may_be_in_a_file(text, name, by):
     assert Selector.parse(text).name == name
-    assert by_module(text) == (by or "quadratic[set=my:X, penalty = my:Y]")
+    assert replace_file_by_module(text) == (by or "quadratic[set=my:X, penalty = my:Y]")
     # The same thing, wherever the file is named from.
-    moved = beside(text, Path("up/spec.toml"))
-    assert by_module(moved) == by_module(text)
-    assert (moved == text) == (by_module(text) == text)
-    assert beside(moved, Path("spec.toml")) == moved
+    moved = relative_to_file(text, Path("up/spec.toml"))
+    assert replace_file_by_module(moved) == replace_file_by_module(text)
+    assert (moved == text) == (replace_file_by_module(text) == text)
+    assert relative_to_file(moved, Path("spec.toml")) == moved
 
 
 def test_where_the_file_of_a_spec_lies():
     spec = Path("sweeps/mine.toml")
-    assert beside("my.py:X[seed={seed}]", spec) == "sweeps/my.py:X[seed={seed}]"
-    assert beside("/home/my.py:X", spec) == "/home/my.py:X"
-    assert beside("q[set=../my.py:X]", spec) == "q[set=sweeps/../my.py:X]"
-    assert beside("my:X[a=1]", spec) == "my:X[a=1]"
-    assert [module_of("a/my.py:X"), module_of("my.sub:X")] == ["my", "my.sub"]
+    assert relative_to_file("my.py:X[seed={seed}]", spec) == "sweeps/my.py:X[seed={seed}]"
+    assert relative_to_file("/home/my.py:X", spec) == "/home/my.py:X"
+    assert relative_to_file("q[set=../my.py:X]", spec) == "q[set=sweeps/../my.py:X]"
+    assert relative_to_file("my:X[a=1]", spec) == "my:X[a=1]"
+    assert [module_name("a/my.py:X"), module_name("my.sub:X")] == ["my", "my.sub"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.base.visible import spreadsheet_text, visible
+from pfbench.base.escaping import escape_spreadsheet, escape_text
 
 
 @pytest.mark.parametrize(
@@ -25,27 +25,27 @@ from pfbench.base.visible import spreadsheet_text, visible
     ],
 )
 def test_what_would_act_is_shown(text, shown):
-    assert visible(text) == (text if shown is None else shown)
+    assert escape_text(text) == (text if shown is None else shown)
 
 
 def test_what_is_kept_stays():
-    assert visible("a\n\tb\x1b", "\n\t") == "a\n\tb\\x1b"
+    assert escape_text("a\n\tb\x1b", "\n\t") == "a\n\tb\\x1b"
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_nothing_is_left_that_acts(text):
-    shown = visible(text)
+    shown = escape_text(text)
     assert not {unicodedata.category(one) for one in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert "".join(shown.split()) == shown or " " in shown or not shown.isascii()
-    assert visible(shown) == shown
+    assert escape_text(shown) == shown
     shown.encode()
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
 def test_a_formula_is_a_text(text):
-    assert spreadsheet_text(text) == f"'{visible(text)}"
+    assert escape_spreadsheet(text) == f"'{escape_text(text)}"
 
 
 @pytest.mark.parametrize("text", ["", "a=1", "1-1", " x"])
 def test_any_other_text_is_itself(text):
-    assert spreadsheet_text(text) == text
+    assert escape_spreadsheet(text) == text

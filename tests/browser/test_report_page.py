@@ -10,11 +10,11 @@ import pytest
 from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
-from pfbench.reporting import collect, write_report
-from pfbench.reporting.findings.ranking import foremost
-from pfbench.reporting.theory import Rate, Theory
+from pfbench.reporting import collect_report, write_report
+from pfbench.reporting.findings.ranking import sole_leaders
+from pfbench.reporting.theory import MethodTheory, RateLine
 from pfbench.runs.execute import execute
-from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.store import Store
 
 pytestmark = pytest.mark.browser
@@ -157,8 +157,8 @@ def test_suboptimality_is_the_objective_less_the_best_known(opened):
 
 @pytest.mark.long
 def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
-    rate = Rate("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
-    page, _ = report_of(SPEC, tmp_path, theory=Theory(rates=(rate,)))
+    rate = RateLine("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
+    page, _ = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)))
     browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1")
     assert "The chosen slope has no place here" in browser.run(
         "document.querySelector('.caption').textContent"
@@ -181,9 +181,9 @@ def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
 
 @pytest.mark.long
 def test_the_constant_of_a_slope_is_the_theorem_s_where_its_schedule_ends(browser, tmp_path):
-    rate = Rate("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
+    rate = RateLine("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
     notes = {"promised": {"measure": "fw_gap", "value": 700.0}}
-    page, report = report_of(SPEC, tmp_path, theory=Theory(rates=(rate,)), notes=notes)
+    page, report = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)), notes=notes)
     browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1&study.logy=1&study.x=lo")
     drawn = browser.run("""[...document.querySelectorAll('.plot')].map((plot) => {
       const slope = plot.data.find((one) => one.name === 'slope');
@@ -447,7 +447,7 @@ def test_a_browser_that_cannot_unpack_says_so(browser, generated):
 def test_a_page_on_one_method_begins_with_it(browser, compared, width):
     page, report = compared
     browser.open(page.as_uri(), width=width)
-    mine = report.mine[0]
+    mine = report.candidate_labels[0]
     first = browser.run("document.querySelector('main .first').textContent")
     assert f"{mine} is first on" in first
     lines = browser.run(
@@ -514,8 +514,8 @@ batch = 20
 def test_runs_that_are_really_made_are_drawn(browser, tmp_path):
     path = tmp_path / "small.toml"
     path.write_text(SMALL, encoding="utf-8")
-    spec = read_spec(path)
-    report = collect(spec, execute(spec.runs(), Store(tmp_path / "store")))
+    spec = load_spec(path)
+    report = collect_report(spec, execute(spec.runs(), Store(tmp_path / "store")))
     page, *_ = write_report(report, tmp_path / "report", command="c", commit="c")
     browser.open(page.as_uri() + "#small.x=sso&small.measure=all")
     assert browser.complaints == []
@@ -539,7 +539,7 @@ def test_of_very_many_methods_the_foremost_are_shown_at_first(browser, tmp_path)
         f'every = 10\nproblems = "problem[number=0]"\n[algorithms]\n{algorithms}\n'
     )
     page, report = report_of(text, tmp_path)
-    shown = [names.index(one) for one in foremost(report.results[0])]
+    shown = [names.index(one) for one in sole_leaders(report.results[0])]
     assert len(shown) == 14
     assert shown[0] == 0
     browser.open(page.as_uri())

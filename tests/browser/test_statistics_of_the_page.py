@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.reporting.statistics.curves import QUARTILES_FROM, band
-from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.runtimes import ert, runtimes
-from pfbench.runs.loop.run import HOLDS, STATUSES, TRACE_COLUMNS, Run
+from pfbench.reporting.statistics.seed_curves import QUARTILES_FROM, band
+from pfbench.runs.loop.run import COMPLETED, STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 
 pytestmark = pytest.mark.browser
@@ -105,7 +105,7 @@ def computed(browser, generated):
     browser.open(page.as_uri())
 
     def compute(**options):
-        given = {"holds": sorted(HOLDS), "quartilesFrom": QUARTILES_FROM} | options
+        given = {"holds": sorted(COMPLETED), "quartilesFrom": QUARTILES_FROM} | options
         groups = [[as_the_page_has_it(run) for run in runs] for runs in GROUPS]
         return browser.run(f"{JAVASCRIPT}({json.dumps([groups, AXES, TARGETS, given])})")
 
@@ -118,7 +118,7 @@ def check(found):
         for (axis, prices), of_axis in zip(AXES.items(), by_axis, strict=True):
             if axis not in ("price", "iteration"):
                 compare_bands(band(runs, axis, "m"), of_axis["band"])
-            price = Price.of(prices)
+            price = Cost.from_weights(prices)
             for target, (hits, expected) in zip(TARGETS, of_axis["ert"], strict=True):
                 want = runtimes(runs, Stop("m", target), price)
                 assert hits == want.hits

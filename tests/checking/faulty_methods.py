@@ -14,7 +14,7 @@ from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, 
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.sets import L2Ball
 
 HIDDEN = LogCosh(*synthetic_rows(rows=23, columns=4, seed=1), L2Ball(4, 1.5))
@@ -95,7 +95,7 @@ class Endless(FW):
     """Ends by a budget alone."""
 
     iterations: int | None = None
-    endless = True
+    runs_until_stopped = True
 
     def run(self, ask, x, rng):
         for t in count():
@@ -151,14 +151,14 @@ def _behind(self, ask, x, rng):
 
 def _cheaper(self, ask, x, rng):
     for state in FW.run(self, ask, x, rng):
-        ask._ledger.spent[1] -= 1
+        ask._ledger.counts_array[1] -= 1
         yield state
 
 
 def _watches(self, ask, x, rng):
     for t in range(self.iterations):
         g = ask.batch(self.draw(ask, rng, t), x)
-        x = combine(x, ask.lo(g), 1.0 / (2.0 + sum(ask._ledger.spent)))
+        x = combine(x, ask.lo(g), 1.0 / (2.0 + sum(ask._ledger.counts_array)))
         yield State(x)
 
 

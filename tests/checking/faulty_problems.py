@@ -3,7 +3,7 @@
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.base.sample import weighted
+from pfbench.base.sample import weight_indices
 from pfbench.problems import FiniteSum
 from pfbench.sets import L1Ball, L1Penalty, L2Ball, Simplex, WholeSpace
 
@@ -64,7 +64,7 @@ class RidgeHessian:
         return self.A.T @ (self.A @ (x - y)) / self.n + self.mu * (x - y)
 
     def batch(self, sample, x, y):
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         A = self.A[indices]
         return A.T @ (weights * (A @ (x - y))) + self.mu * (x - y)
 
@@ -201,12 +201,12 @@ def _noisy(self, x):
 
 
 def _distinct(self, sample, x):
-    indices = np.unique(weighted(sample)[0])
+    indices = np.unique(weight_indices(sample)[0])
     return np.mean([Ridge.component(self, i, x) for i in indices], axis=0)
 
 
 def _sum(self, sample, x):
-    indices, _ = weighted(sample)
+    indices, _ = weight_indices(sample)
     return np.sum([Ridge.component(self, i, x) for i in indices], axis=0)
 
 
@@ -216,7 +216,7 @@ def _by_n(self, sample, x):
 
 def _forward(self, sample, x):
     """A batch whose last index is always left out."""
-    indices, _ = weighted(sample)
+    indices, _ = weight_indices(sample)
     kept = indices[:-1] if len(indices) > 1 else indices
     return np.mean([Ridge.component(self, i, x) for i in kept], axis=0)
 

@@ -40,9 +40,9 @@ class Duck:
         return least, least
 
     def project(self, y):
-        from pfbench.base.errors import Refused
+        from pfbench.base.errors import RefusedError
 
-        raise Refused("there is no projection.")
+        raise RefusedError("there is no projection.")
 
     def contains(self, x, tolerance=1e-9):
         return bool(np.isfinite(x).all() and np.abs(x).sum() <= self.radius * (1.0 + tolerance))

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import pfbench as pf
 from pfbench.sets import L2Ball
-from pfbench.sets.body import VectorBody
+from pfbench.sets.body import VectorConvexBody
 
 
 class Unscaled(Quadratic):
@@ -40,7 +40,7 @@ class Curled(Unscaled):
 
 
 def found(what, check):
-    return next(one for one in pf.check(what).findings if one.check == check)
+    return next(result for result in pf.check(what).findings if result.check == check)
 
 
 def test_a_saturated_loss_is_not_accused_and_remarked_on():
@@ -55,7 +55,7 @@ def test_components_that_are_no_gradients_are_still_accused():
     assert found(Curled(), "components").status == "failed"
 
 
-class Orders(VectorBody):
+class Orders(VectorConvexBody):
     """The permutahedron of n numbers."""
 
     name, source, summary, has_projection = "orders", "a test", "all orders of 0 .. n-1", False
@@ -91,7 +91,7 @@ class Stated(Orders):
     polytope = True
 
 
-class NoneAtZero(VectorBody):
+class NoneAtZero(VectorConvexBody):
     """The unit ball by u/|u|, as in every lecture."""
 
     name, source, summary, has_projection, d = "ball", "a test", "a ball", False, 3

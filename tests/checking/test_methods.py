@@ -22,14 +22,14 @@ def named(one):
 
 @pytest.mark.parametrize("name", OURS)
 def test_every_algorithm_of_the_catalogue_passes(name):
-    found = check(f"algorithm:{name}")
-    assert found.passed, str(found)
+    report = check(f"algorithm:{name}")
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.parametrize("name", OUR_ESTIMATORS)
 def test_every_estimator_of_the_catalogue_passes(name):
-    found = check(f"estimator:{name}")
-    assert found.passed, str(found)
+    report = check(f"estimator:{name}")
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.parametrize("method", RIGHT, ids=named)
@@ -37,8 +37,8 @@ def test_a_right_method_in_another_style_passes(method):
     for problem in (None, Ridge(), "robust-matrix-recovery[rows=6,columns=5,rank=1]")[: 2 + 1]:
         if isinstance(problem, str) and "Bare" in named(method):
             continue  # it moves arrays
-        found = check(method, problem=problem)
-        assert (found.kind, failed(found)) == ("algorithm", []), str(found)
+        report = check(method, problem=problem)
+        assert (report.kind, failed(report)) == ("algorithm", []), str(report)
 
 
 def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
@@ -51,53 +51,55 @@ def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
                 x, at = pf.combine(x, ask.lo(g), 2 / (t + 2)), x
                 yield State(x, at, g)
 
-    found = check(Plain)
-    assert found.passed, str(found)
-    assert "say deterministic = True" in str(found)
+    report = check(Plain)
+    assert report.is_passed, str(report)
+    assert "say deterministic = True" in str(report)
 
 
 @pytest.mark.parametrize("estimator", RIGHT_ESTIMATORS, ids=named)
 def test_a_right_estimator_in_another_style_passes(estimator):
-    found = check(estimator)
-    assert (found.kind, failed(found)) == ("estimator", []), str(found)
+    report = check(estimator)
+    assert (report.kind, failed(report)) == ("estimator", []), str(report)
 
 
 @pytest.mark.parametrize("fault", faults(ALGORITHMS))
 def test_a_fault_of_an_algorithm_is_named(fault):
     algorithm, expected = ALGORITHMS[fault]
-    found = check(algorithm)
-    assert expected in failed(found), str(found)
+    report = check(algorithm)
+    assert expected in failed(report), str(report)
 
 
 @pytest.mark.parametrize("fault", faults(ESTIMATORS))
 def test_a_fault_of_an_estimator_is_named(fault):
     estimator, expected = ESTIMATORS[fault]
-    found = check(estimator)
-    assert expected in failed(found), str(found)
+    report = check(estimator)
+    assert expected in failed(report), str(report)
 
 
 def test_the_hidden_call_is_named_with_its_line():
-    found = check(ALGORITHMS["asks a problem at hand"][0])
-    (one,) = [one for one in found.failures if one.check == "its calls go through the oracles"]
-    assert "it calls LogCosh.value itself, 20 times, uncounted" in one.seen
-    assert "faulty_methods.py:" in one.where[0]
-    assert "(_global)" in one.where[0]
+    report = check(ALGORITHMS["asks a problem at hand"][0])
+    (result,) = [
+        result for result in report.failures if result.check == "its calls go through the oracles"
+    ]
+    assert "it calls LogCosh.value itself, 20 times, uncounted" in result.observed
+    assert "faulty_methods.py:" in result.location[0]
+    assert "(_global)" in result.location[0]
 
 
 def test_a_method_is_checked_on_the_problem_that_is_given():
-    found = pf.check(pf.algorithm("sfw", iterations=5, batch=2, step=0.1), problem=Ridge())
-    assert (found.passed, found.problem) == (True, "own")
-    found = pf.check("svrg", problem=Ridge())
-    assert failed(found) == ["the problem offers what it asks"]
-    assert "has a feasible set" in found.failures[0].seen
+    report = pf.check(pf.algorithm("sfw", iterations=5, batch=2, step=0.1), problem=Ridge())
+    assert (report.is_passed, report.problem) == (True, "own")
+    report = pf.check("svrg", problem=Ridge())
+    assert failed(report) == ["the problem offers what it asks"]
+    assert "has a feasible set" in report.failures[0].observed
 
 
 def test_the_estimator_of_a_method_is_checked_with_it():
     right = {"estimator": property(lambda self: RIGHT_ESTIMATORS[0](2))}
     wrong = {"estimator": property(lambda self: ESTIMATORS["divided by n"][0](2))}
-    found = check(type("Mine", (RIGHT[0],), right))
-    assert found.passed
-    assert "estimator: its mean is the gradient" in [one.check for one in found.findings]
+    report = check(type("Mine", (RIGHT[0],), right))
+    assert report.is_passed
+    assert "estimator: its mean is the gradient" in [result.check for result in report.findings]
     assert failed(check(type("Mine", (RIGHT[0],), wrong))) == [
         "estimator: its mean is the gradient"
     ]
@@ -114,5 +116,5 @@ def test_a_method_that_asks_at_a_prefix_is_told_so():
             ask.gradient(x[:2])
             yield State(x)
 
-    (one,) = check(Short).failures
-    assert "shape (2,)" in one.seen
+    (result,) = check(Short).failures
+    assert "shape (2,)" in result.observed

@@ -45,46 +45,46 @@ def test_every_problem_has_a_small_one():
     "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in SMALL]
 )
 def test_every_problem_of_the_catalogue_passes(name):
-    found = check(name + SMALL[name])
-    assert found.passed, str(found)
+    report = check(name + SMALL[name])
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", OURS)
 def test_every_problem_of_the_catalogue_passes_as_it_is(name):
-    found = check(name if name != "nonconvex-logistic" else "nonconvex-logistic[source=synthetic]")
-    assert found.passed, str(found)
+    report = check(name if name != "nonconvex-logistic" else "nonconvex-logistic[source=synthetic]")
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: type(problem).__name__)
 def test_a_right_problem_in_another_style_passes(problem):
-    found = check(problem)
-    assert (found.kind, failed(found)) == ("problem", []), str(found)
+    report = check(problem)
+    assert (report.kind, failed(report)) == ("problem", []), str(report)
 
 
 @pytest.mark.parametrize("fault", faults(PROBLEMS))
 def test_a_fault_is_named(fault):
     problem, expected = PROBLEMS[fault]
-    found = check(problem)
-    assert expected in failed(found), str(found)
+    report = check(problem)
+    assert expected in failed(report), str(report)
 
 
 def test_the_pair_that_shows_a_constant_too_small_shows_it():
     problem, _ = PROBLEMS["L_f one percent too small"]
-    (one,) = [one for one in check(problem).failures if one.check == "constant L_f"]
-    x, y = one.at["x"], one.at["y"]
+    (result,) = [result for result in check(problem).failures if result.check == "constant L_f"]
+    x, y = result.arguments["x"], result.arguments["y"]
     ratio = np.linalg.norm(problem.gradient(x) - problem.gradient(y)) / np.linalg.norm(x - y)
     assert ratio > problem.constants(problem.start()).L_f
-    assert "faulty_problems.py:" in one.where[0]
+    assert "faulty_problems.py:" in result.location[0]
 
 
 def test_the_direction_that_shows_a_wrong_gradient_shows_it():
     problem, _ = PROBLEMS["factor 2"]
-    (one,) = [one for one in check(problem).failures if one.check == "gradient"]
-    x, u = one.at["x"], one.at["u"]
+    (result,) = [result for result in check(problem).failures if result.check == "gradient"]
+    x, u = result.arguments["x"], result.arguments["u"]
     right = (problem.value(x + 1e-5 * u) - problem.value(x - 1e-5 * u)) / 2e-5
     assert problem.gradient(x) @ u == pytest.approx(2.0 * right, rel=1e-6)
-    assert "everywhere it is 2 times the derivative" in one.seen
+    assert "everywhere it is 2 times the derivative" in result.observed
 
 
 def test_the_set_and_the_penalty_of_a_problem_are_checked_with_it():
@@ -97,6 +97,6 @@ def test_the_set_and_the_penalty_of_a_problem_are_checked_with_it():
 
 
 def test_the_search_comes_close_to_exact_constants():
-    found = {one.check: one.seen for one in check(Ridge()).findings}
+    found = {result.check: result.observed for result in check(Ridge()).findings}
     for name in ("D", "L_f", "L_max", "M"):
         assert found[f"constant {name}"].endswith(", 1 of it"), found

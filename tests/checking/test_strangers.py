@@ -83,15 +83,15 @@ STRANGE = {
 
 @pytest.mark.parametrize(("what", "where", "words"), STRANGE.values(), ids=STRANGE)
 def test_it_is_one_finding(what, where, words):
-    found = check(what)
-    (one,) = found.failures
-    assert (one.check, one is found.findings[-1]) == (where, True)
-    assert words in one.seen
-    assert "\x1b" not in str(found)
+    report = check(what)
+    (result,) = report.failures
+    assert (result.check, result is report.findings[-1]) == (where, True)
+    assert words in result.observed
+    assert "\x1b" not in str(report)
 
 
 def test_a_value_of_one_entry_is_a_number():
-    assert check(ridge(value=lambda self, x: np.array([Ridge.value(self, x)]))).passed
+    assert check(ridge(value=lambda self, x: np.array([Ridge.value(self, x)]))).is_passed
 
 
 @pytest.mark.parametrize(

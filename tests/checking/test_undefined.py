@@ -9,7 +9,7 @@ from judging import judge
 
 import pfbench as pf
 from pfbench.algorithms.proximal import SmoothSVRG
-from pfbench.base.arrays import largest
+from pfbench.base.arrays import maximum
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.sets import L1Penalty, L2Ball
 from pfbench.verification import Subject
@@ -45,7 +45,7 @@ class Smoothness(Ridge):
 
 
 class Long(L2Ball):
-    largest_norm = math.nan
+    max_norm = math.nan
 
 
 class Prox(L1Penalty):
@@ -64,12 +64,12 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_nan_of_users_fails_the_check_that_meets_it(name):
-    assert name in [one.check for one in pf.check(WRONG[name]).failures]
+    assert name in [result.check for result in pf.check(WRONG[name]).failures]
 
 
 def test_the_largest_of_some_numbers_does_not_lose_nan():
-    assert largest(0.0, math.nan) == largest(math.nan, 0.0) == math.inf
-    assert largest(0.0, 2.0, -math.inf) == 2.0
+    assert maximum(0.0, math.nan) == maximum(math.nan, 0.0) == math.inf
+    assert maximum(0.0, 2.0, -math.inf) == 2.0
 
 
 class Tells(SmoothSVRG):

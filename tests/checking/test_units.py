@@ -18,7 +18,7 @@ RUN, SCHEDULE = "its run is the same in other units", "its schedule is the same 
 
 def found(method):
     """Return the two findings about units."""
-    by_check = {one.check: one for one in check(method, kind="algorithm").findings}
+    by_check = {result.check: result for result in check(method, kind="algorithm").findings}
     return by_check[RUN], by_check[SCHEDULE]
 
 
@@ -48,9 +48,11 @@ class OneMore(ProxGD):
     """Steps by 1/(L+1)."""
 
     @classmethod
-    def theory(cls, epsilon, constants, **given):
+    def theory(cls, epsilon, constants, **overrides):
         """Take the step."""
-        return super().theory(epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **given})
+        return super().theory(
+            epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **overrides}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +106,9 @@ class Picky(Plain):
 def test_an_absolute_tolerance_is_found(method):
     run, schedule = found(method)
     assert run.status == "failed"
-    assert "f by 2^-30: it makes" in run.seen
+    assert "f by 2^-30: it makes" in run.observed
     line = inspect.getsourcelines(method)[1]
-    numbers = [int(one.split(":")[1].split()[0]) for one in run.where]
+    numbers = [int(one.split(":")[1].split()[0]) for one in run.location]
     assert numbers
     assert all(line < number < line + 9 for number in numbers)
     assert schedule.status == "passed"
@@ -115,15 +117,15 @@ def test_an_absolute_tolerance_is_found(method):
 def test_a_step_with_one_more_is_found():
     run, schedule = found(OneMore)
     assert schedule.status == "failed"
-    assert "step is" in schedule.seen
+    assert "step is" in schedule.observed
     assert run.status == "passed"
 
 
 def test_a_hard_coded_step_is_a_remark():
     run, schedule = found(HardCoded)
     assert run.status == "skipped"
-    assert "a step" in run.seen
-    assert "0.05" in run.seen
+    assert "a step" in run.observed
+    assert "0.05" in run.observed
     assert schedule.status == "skipped"
 
 
@@ -140,16 +142,16 @@ def test_what_a_method_refuses_is_no_fault():
 def test_shipped_algorithms_pass(name):
     for one in found(name):
         assert one.status != "failed", one.sentence
-    if not ALGORITHMS[name].normalised:
+    if not ALGORITHMS[name].scale_dependence:
         assert found(name)[0].status == "passed"
 
 
 @pytest.mark.parametrize("method", VARIANTS, ids=lambda method: method.__name__)
 def test_right_methods_in_other_styles_are_not_accused(method):
-    findings = {one.check: one for one in check(method, kind="algorithm").findings}
+    findings = {result.check: result for result in check(method, kind="algorithm").findings}
     for name in (RUN, SCHEDULE):
         assert name not in findings or findings[name].status != "failed", findings[name].sentence
 
 
 def test_the_unit_of_epsilon_is_told():
-    assert "epsilon is |G|" in found("prox-gd")[1].seen
+    assert "epsilon is |G|" in found("prox-gd")[1].observed

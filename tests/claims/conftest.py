@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items):
         given = getattr(item, "callspec", None)
         for value in given.params.values() if given and item.get_closest_marker("claims") else ():
             claim = CLAIMS.get(value) if isinstance(value, str) else value
-            if isinstance(claim, Claim) and (claim.takes[0] or 0.0) >= SLOW:
+            if isinstance(claim, Claim) and (claim.expected_seconds[0] or 0.0) >= SLOW:
                 item.add_marker(pytest.mark.long)
 
 

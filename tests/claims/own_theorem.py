@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import pfbench as pf
-from pfbench.claims import Claim, Contrast, Erratum, Mutant, bound, counts
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.claims import Claim, Erratum, ExaminationEvidence, Mutant, bound, counts
+from pfbench.verification.instruments.slopes import LongSlope
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ def schedule(c):
 
 def slope():
     """Return a slope on which every gradient is the same until its end."""
-    return Slope(n=4, g=0.5, gap=4.0)
+    return LongSlope(n=4, g=0.5, gap=4.0)
 
 
 MEAN = Claim(
@@ -50,7 +50,7 @@ DECREASE = Claim(
     statement="f never exceeds f(x_0)",
     algorithm=Descent,
     instances=("quadratic[rows=20,columns=3,source=synthetic,set=none]", slope()),
-    check=bound(lambda c, a, t: c.delta, "value", over="every", parameters=schedule),
+    check=bound(lambda c, a, t: c.delta, "value", statistic="every", parameters=schedule),
 )
 
 COUNT = Claim(
@@ -72,11 +72,11 @@ class Twice(Descent):
 
 
 def misprint(effort, seed):
-    return Contrast(printed_fails=True, corrected_holds=True, numbers={"ratio": 2.0})
+    return ExaminationEvidence(printed_fails=True, corrected_holds=True, numbers={"ratio": 2.0})
 
 
 CLAIMS = [MEAN, DECREASE, COUNT]
-MUTANTS = [Mutant.of("descent-twice", Twice, COUNT)]
+MUTANTS = [Mutant.from_variant("descent-twice", Twice, COUNT)]
 ERRATA = [
     Erratum(
         name="descent-(1)", as_printed="L Delta/T", corrected="2 L Delta/T", examine=misprint,

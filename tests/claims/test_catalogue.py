@@ -21,24 +21,24 @@ from pfbench.claims.catalogue import (
     ERRATA,
     MUTANTS,
     PAPERS,
-    changes,
     claim,
-    mutants_of,
-    selected,
+    criterion_changes,
+    select_claims,
+    select_mutants,
 )
-from pfbench.runs.storage.keys import is_ours, reachable
+from pfbench.runs.storage.content_keys import is_builtin, reachable
 from pfbench.verification import statistics
 from pfbench.verification.claim import KINDS
-from pfbench.verification.identity import identity
+from pfbench.verification.description import describe
 from pfbench.verification.outcomes import Verification
-from pfbench.verification.subject import Edited
-from pfbench.verification.summaries import room
+from pfbench.verification.subject import EditedMethod
+from pfbench.verification.summaries import describe_slack
 
 ROOT = Path(__file__).parents[2]
 ROOM = "pfbench.claims."
 REPLAY = "pfbench.verification.replay."
 EVERYTHING = [*CLAIMS.values(), *MUTANTS.values(), *ERRATA.values()]
-QUICK = [one for one in CLAIMS.values() if one.takes[0] is not None]
+QUICK = [one for one in CLAIMS.values() if one.expected_seconds[0] is not None]
 PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper.mutants)]
 # Of each claim's faults one is tested here; `pfbench verify --mutants` tests all.
 FIRST = {claim.name: (mutant, claim) for mutant, claim in reversed(PAIRS)}
@@ -76,17 +76,17 @@ def test_a_claim_says_all_that_it_must(told):
     assert re.search(r"[a-z]+", told.source)
     assert len(told.statement) > 20
     assert told.schedule
-    quick, full = told.takes
+    quick, full = told.expected_seconds
     assert full >= (quick or 0.0) > -1.0
     assert told.algorithm in {*ALGORITHMS, ""}
-    assert (told.orders is not None) == (told.kind == "rate")
+    assert (told.complexity is not None) == (told.kind == "rate")
     assert told.instances
 
 
 @pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
 def test_the_instances_of_a_claim_say_what_they_are(told):
     for one in told.instances:
-        assert len(one.about) > 20
+        assert len(one.description) > 20
         assert "<" not in one.build.__qualname__
 
 
@@ -98,30 +98,32 @@ def test_two_claims_are_disputed():
 def test_the_quick_verification_covers_every_kind_and_every_paper():
     assert {one.kind for one in QUICK} == {one.kind for one in CLAIMS.values()}
     assert {one.paper for one in QUICK} == set(PAPERS)
-    assert selected((), "quick") == QUICK
-    assert selected((), "full") == list(CLAIMS.values())
+    assert select_claims((), "quick") == QUICK
+    assert select_claims((), "full") == list(CLAIMS.values())
 
 
 def test_every_paper_has_faults_that_name_its_claims():
     for paper in PAPERS.values():
-        expected = {one for mutant in paper.mutants for one in mutant.expected}
+        expected = {one for mutant in paper.mutants for one in mutant.expected_claims}
         assert expected
         assert expected <= set(paper.claims)
-    assert len(mutants_of()) == len(MUTANTS)
-    own = mutants_of(["pfbench.claims.jaggi2013:PAPER"])  # each once, as a stranger's
+    assert len(select_mutants()) == len(MUTANTS)
+    own = select_mutants(["pfbench.claims.jaggi2013:PAPER"])  # each once, as a stranger's
     assert [m.name for m in own] == [m.name for m in jaggi2013.PAPER.mutants]
-    assert {m.name for m in mutants_of(["qu2018-thm2"])} == {
+    assert {m.name for m in select_mutants(["qu2018-thm2"])} == {
         "ncgs-stochastic-one-sample",
         "ncgs-stochastic-two-batches",
     }
 
 
 @pytest.mark.parametrize(
-    "mutant", [one for one in MUTANTS.values() if isinstance(one.subject, Edited)], ids=name
+    "mutant",
+    [mutant for mutant in MUTANTS.values() if isinstance(mutant.subject, EditedMethod)],
+    ids=name,
 )
 def test_an_edit_stands_in_the_source_and_every_name_in_it_is_known(mutant):
     """Else it would be caught by a NameError, whatever the claim sees."""
-    within, found = mutant.subject.within, mutant.subject.tested()
+    within, found = mutant.subject.edited_part, mutant.subject.algorithm_under_test()
     assert found.name == mutant.subject.algorithm.name
     spaces = [f.__globals__ for kind in found.__mro__ for f in functions_of(kind)]
     first = within.__qualname__.partition(".")[0]
@@ -158,16 +160,16 @@ def test_no_text_cites_what_is_not_in_the_repository():
 def test_it_reaches_other_processes_and_can_be_said_in_full(one):
     again = pickle.loads(pickle.dumps(one))
     assert again.name == one.name
-    said = identity(again)
-    assert json.dumps(said.content) == json.dumps(identity(one).content)
+    said = describe(again)
+    assert json.dumps(said.content) == json.dumps(describe(one).content)
     assert any(module.startswith((ROOM, REPLAY)) for module in said.modules)
 
 
 @pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
 def test_a_verdict_depends_on_its_theorem_and_not_on_others(told):
     """No other paper's file and no other file with claims, so that no edit there makes it stale."""
-    own = {module for module in identity(told).modules if module.startswith(ROOM)}
-    reached = {module for module in reachable(identity(told).modules) if is_ours(module)}
+    own = {module for module in describe(told).modules if module.startswith(ROOM)}
+    reached = {module for module in reachable(describe(told).modules) if is_builtin(module)}
     assert own <= reached
     rooms = {module.split(".")[1] for module in reached if "." in module}
     assert not rooms & {"cli", "reporting"}
@@ -183,18 +185,18 @@ def test_an_unknown_claim_suggests_the_nearest():
     with pytest.raises(InputError, match="did you mean 'li2019-thm1'"):
         claim("li2019-thm11")
     with pytest.raises(InputError, match="did you mean 'lacoste2016-affine'"):
-        mutants_of(["lacoste2016-affinee"])
+        select_mutants(["lacoste2016-affinee"])
 
 
 def test_the_comparison_of_sliding_with_frank_wolfe_changes_its_winner():
     """NCGS: 1/eps FO, 1/eps^2 LO on |G|^2 <= eps; FW 1/eps^2 for both on either scale."""
-    found = {(c.comparison, c.count): c for c in changes()}
+    found = {(c.comparison, c.count): c for c in criterion_changes()}
     gradients = found["qu2018 table 1", "FO"]
     assert gradients.as_published == "ncgs"
-    assert gradients.under == {"V <= eps": "equal", "|G|^2 <= eps": "ncgs"}
+    assert gradients.order_by_criterion == {"V <= eps": "equal", "|G|^2 <= eps": "ncgs"}
     minimisations = found["qu2018 table 1", "LO"]
     assert minimisations.as_published == "equal"
-    assert minimisations.under == {"V <= eps": "frank-wolfe", "|G|^2 <= eps": "equal"}
+    assert minimisations.order_by_criterion == {"V <= eps": "frank-wolfe", "|G|^2 <= eps": "equal"}
     assert {where for where, _ in found} == {f"qu2018 table {number}" for number in (1, 2, 3)}
 
 
@@ -220,7 +222,9 @@ def test_a_claim_is_not_violated(told, judgements):
     )
     assert row.verdict in expected, row.reason
     if row.verdict.is_kept:
-        assert (room(row.measured) or 1.0) >= 1.0 - 1e-6, "a ratio above 1 next to *holds*"
+        assert (describe_slack(row.measured) or 1.0) >= 1.0 - 1e-6, (
+            "a ratio above 1 next to *holds*"
+        )
     assert not row.lost
     assert row.repetitions > 0
     assert row.measured
@@ -235,9 +239,9 @@ def test_no_more_tests_share_the_level_than_it_is_split_for(judgements):
     made = row.measured["tests"]
     assert made > 0
     one, many = Verification([row]), Verification([row] * int(statistics.MOST_TESTS / made + 1))
-    assert (one.tests, one.clean) == (made, True)
+    assert (one.tests, one.is_clean) == (made, True)
     assert many.tests > statistics.MOST_TESTS
-    assert not many.clean
+    assert not many.is_clean
 
 
 @pytest.mark.parametrize("paper", WHOLE)
@@ -247,7 +251,7 @@ def test_all_that_a_paper_holds_can_be_used_anywhere(paper):
 
 @pytest.mark.claims
 @pytest.mark.parametrize(
-    ("mutant", "told"), pairs([one for key in WHOLE for one in PAPERS[key].mutants]), ids=name
+    ("mutant", "told"), pairs([mutant for key in WHOLE for mutant in PAPERS[key].mutants]), ids=name
 )
 def test_a_fault_is_caught_by_each_claim_that_must(mutant, told, judgements):
     judgements.assert_caught(mutant, told)

@@ -10,7 +10,7 @@ from pfbench.claims.pethick2025 import unconstrained
 from pfbench.claims.relatives.table1 import ROWS
 from pfbench.points import keep
 from pfbench.verification.dossier import MOST_LINES
-from pfbench.verification.stating.mean_along import known
+from pfbench.verification.statements.path_mean import norm_constants
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
@@ -21,7 +21,7 @@ FAULTS = [
     pytest.param(claim, mutant, id=f"{claim.name}, {mutant.name}")
     for paper in PAPERS.values()
     for mutant in paper.mutants
-    for claim in mutant.expected
+    for claim in mutant.expected_claims
     if claim.admits
 ]
 STEPS = 12
@@ -32,9 +32,9 @@ STEPS = 12
 
 def path(claim, problem, subject, factor):
     """The first points and estimates of a method at a factor of the step of the claim."""
-    step = factor * known(problem)["K"] ** -0.75
-    made = Trial(claim, subject).make(iterations=STEPS, batch=1, step=step)
-    run = made.run(problem, problem.start(), np.random.default_rng(0))
+    step = factor * norm_constants(problem)["K"] ** -0.75
+    algorithm = Trial(claim, subject).make(iterations=STEPS, batch=1, step=step)
+    run = algorithm.run(problem, problem.start(), np.random.default_rng(0))
     start = np.ravel(problem.start())
     seen = [np.append(np.ravel(keep(state.x)), np.ravel(state.estimate)) for state in run]
     return np.array([np.append(start, np.zeros_like(start)), *seen])
@@ -62,8 +62,8 @@ def is_admitted(claim, subject):
 class HalfStep(unconstrained.USCG):
     """Steps by gamma/2, which theorem 5.5 admits."""
 
-    def moved(self, x, v):
-        return super().moved(x, 0.5 * v)
+    def update(self, x, v):
+        return super().update(x, 0.5 * v)
 
 
 @pytest.mark.parametrize(("claim", "mutant"), FAULTS)
@@ -114,14 +114,18 @@ def test_an_author_is_told_how_to_object(erratum):
 
 def test_objections_are_their_own():
     """Of the errata of (9), which differ by the estimator alone, it is one."""
-    alike = [one for name, one in ERRATA.items() if not name.startswith("shen2019-(9)")]
-    texts = [one.objection for one in alike if not one.name.endswith("-powers")]
+    alike = [erratum for name, erratum in ERRATA.items() if not name.startswith("shen2019-(9)")]
+    texts = [erratum.objection for erratum in alike if not erratum.name.endswith("-powers")]
     assert len(set(texts)) == len(texts)
 
 
 def test_what_was_read_in_a_copy_is_called_read_and_not_printed():
-    assert {one.stated for one in ERRATA.values() if one.ruling == "doubtful"} == {"as read"}
-    assert {one.stated for one in ERRATA.values() if one.dossier.quotes} == {"as printed"}
+    assert {erratum.reading for erratum in ERRATA.values() if erratum.ruling == "doubtful"} == {
+        "as read"
+    }
+    assert {erratum.reading for erratum in ERRATA.values() if erratum.dossier.quotes} == {
+        "as printed"
+    }
 
 
 # --- rates that were published before -------------------------------------------------------------

@@ -7,11 +7,11 @@ import pytest
 from printed import TITLES, WHY, letters, printed, printed_at, text_of
 
 from pfbench.claims.catalogue import ERRATA, PAPERS
-from pfbench.runs.planning.spec import read_spec
-from pfbench.verification.dossier import MOST_LINES, RULINGS
+from pfbench.runs.planning.spec import load_spec
+from pfbench.verification.dossier import CONCLUSIONS, MOST_LINES
 
-WITH = {name: one for name, one in ERRATA.items() if one.dossier}
-QUOTED = [(name, quote) for name, one in WITH.items() for quote in one.dossier.quotes]
+WITH = {name: erratum for name, erratum in ERRATA.items() if erratum.dossier}
+QUOTED = [(name, quote) for name, erratum in WITH.items() for quote in erratum.dossier.quotes]
 REPORTS = Path(__file__).parents[2] / "reports"
 SPECS = {
     str(path.relative_to(REPORTS)): path
@@ -30,14 +30,14 @@ def quoted_in(spec):
     """Return the words that the specs of a paper's figure quote."""
     for study in spec.studies:
         for one in study.orderings:
-            if one.published:
-                yield from filter(None, (one.says, one.states))
+            if one.is_published:
+                yield from filter(None, (one.quotation, one.stated_settings))
             else:
-                yield from re.findall("“([^”]+)”", one.says)
-        yield from (unit.says for unit in study.units if unit.says)
+                yield from re.findall("“([^”]+)”", one.quotation)
+        yield from (unit.quotation for unit in study.units if unit.quotation)
 
 
-@pytest.mark.parametrize(("name", "quote"), QUOTED, ids=[f"{n}, {q.place}" for n, q in QUOTED])
+@pytest.mark.parametrize(("name", "quote"), QUOTED, ids=[f"{n}, {q.location}" for n, q in QUOTED])
 def test_quotations_are_printed(name, quote):
     key = paper_of(name)
     if text_of(key) is None:
@@ -61,18 +61,23 @@ def test_orders_and_units_are_quoted_as_printed(name):
     key = paper_of(SPECS[name].name)
     if text_of(key) is None:
         pytest.skip(WHY)
-    spec = read_spec(SPECS[name])
+    spec = load_spec(SPECS[name])
     quotes = set(quoted_in(spec))
     assert quotes
     assert [one for one in quotes if not printed(key, one)] == []
-    assert all(one.place for study in spec.studies for one in study.orderings if one.published)
+    assert all(
+        ordering.location
+        for study in spec.studies
+        for ordering in study.orderings
+        if ordering.is_published
+    )
 
 
 def judged_in(spec):
     """Return the units that a spec calls the paper's, each with the orders judged in it."""
     for study in spec.studies:
         for unit in study.units:
-            orders = [one for one in study.orderings if unit.is_stated_for(one)]
+            orders = [one for one in study.orderings if unit.covers_ordering(one)]
             if orders:
                 yield unit, orders
 
@@ -82,15 +87,19 @@ def test_the_papers_unit_is_printed_in_the_section_of_the_order_or_at_its_figure
     key = paper_of(SPECS[name].name)
     if text_of(key) is None:
         pytest.skip(WHY)
-    spec = read_spec(SPECS[name])
+    spec = load_spec(SPECS[name])
     for unit, orders in judged_in(spec):
-        assert printed_at(key, unit.place, unit.says), (unit.place, unit.says)
+        assert printed_at(key, unit.place, unit.quotation), (unit.place, unit.quotation)
         for one in orders:
-            assert printed_at(key, one.place, one.says), (one.place, one.says)
-    published = [one for study in spec.studies for one in study.orderings if one.published]
+            assert printed_at(key, one.place, one.quotation), (one.place, one.quotation)
+    published = [
+        ordering for study in spec.studies for ordering in study.orderings if ordering.is_published
+    ]
     judged = [one for _, orders in judged_in(spec) for one in orders]
-    silent = any("the text names no unit" in text for text in spec.studies[0].assumed)
-    assert {one.says for one in judged} == (set() if silent else {one.says for one in published})
+    silent = any("the text names no unit" in text for text in spec.studies[0].assumed_settings)
+    assert {one.quotation for one in judged} == (
+        set() if silent else {ordering.quotation for ordering in published}
+    )
 
 
 ALSO_CALLED = {"seconds": "time"}
@@ -106,8 +115,8 @@ def is_named(name, says):
 
 @pytest.mark.parametrize("name", SPECS)
 def test_the_papers_unit_is_named_by_its_quotation(name):
-    spec = read_spec(SPECS[name])
-    assert [u.name for u, _ in judged_in(spec) if not is_named(u.name, u.says)] == []
+    spec = load_spec(SPECS[name])
+    assert [u.name for u, _ in judged_in(spec) if not is_named(u.name, u.quotation)] == []
 
 
 def test_words_that_count_something_else_name_no_unit():
@@ -132,7 +141,7 @@ def test_the_papers_unit_of_a_page_is_that_of_its_spec(name, tmp_path):
     """What a page calls the paper's is called so by the spec that stands in it."""
     page = PAGES[name].read_text(encoding="utf-8")
     (tmp_path / "spec.toml").write_text(page.rpartition("```toml\n")[2].partition("\n```")[0])
-    stated = {unit.name for unit, _ in judged_in(read_spec(tmp_path / "spec.toml"))}
+    stated = {unit.name for unit, _ in judged_in(load_spec(tmp_path / "spec.toml"))}
     called = set(re.findall(r"\| ([^|]+) \(the paper's\) \|", page))
     assert called <= stated
     flips = [line for line in page.splitlines() if "| flips |" in line]
@@ -161,7 +170,7 @@ def test_every_erratum_has_a_dossier():
 @pytest.mark.parametrize("erratum", WITH.values(), ids=list(WITH))
 def test_words_of_ours_have_no_quotation_marks(erratum):
     dossier = erratum.dossier
-    ours = (erratum.as_printed, erratum.corrected, dossier.assumed, dossier.instance)
+    ours = (erratum.as_printed, erratum.corrected, dossier.assumption, dossier.instance)
     for text in (*ours, *dossier.derivation, *dossier.readings.values()):
         assert not MARKS.search(text), text
 
@@ -169,7 +178,7 @@ def test_words_of_ours_have_no_quotation_marks(erratum):
 @pytest.mark.parametrize("erratum", WITH.values(), ids=list(WITH))
 def test_dossiers_are_whole(erratum):
     dossier = erratum.dossier
-    assert dossier.ruling in RULINGS
+    assert dossier.conclusion in CONCLUSIONS
     assert 0 < len(dossier.derivation) <= MOST_LINES
     assert len(dossier.instance) > 20
-    assert dossier.readings or dossier.ruling == "ours"
+    assert dossier.readings or dossier.conclusion == "ours"

@@ -249,7 +249,7 @@ def test_a_narrow_terminal_cuts_no_number(pfbench, monkeypatch, kind):
 
 
 def test_censored_runs_are_shown_as_such(pfbench, conforms):
-    arguments = ("adversary", "-a", OPEN_LOOP, "--family", "2,4", "--most", 30)
+    arguments = ("adversary", "-a", OPEN_LOOP, "--family", "2,4", "--max-calls", 30)
     found = pfbench(*arguments, "--json").json
     conforms(found, "adversary.json")
     assert all(run["censored"] for run in found["runs"])
@@ -277,7 +277,7 @@ CASES = {
     "dimension": ((*A, "--horizon", 5, "--dimension", 10), "above 2T = 10"),
     "seed": ((*A, "--horizon", 5, "--seed", -1), "--seed=-1"),
     "iterations": ((*A, "--horizon", 5, "--iterations", 0), "iterations=0"),
-    "most with a horizon": ((*A, "--horizon", 5, "--most", 3), "--most does not go with"),
+    "most with a horizon": ((*A, "--horizon", 5, "--max-calls", 3), "--max-calls does not go with"),
     "dimension of a family": ((*A, "--family", "2,4", "--dimension", 30), "--dimension"),
     "output of a family": ((*A, "--family", "2,4", "-o", "c.json"), "--output"),
     "family in words": ((*A, "--family", "2,x"), "5,10,20"),

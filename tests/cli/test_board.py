@@ -5,9 +5,9 @@ import io
 import pytest
 from rich.console import Console
 
-from pfbench.cli import board as module
 from pfbench.cli import progress
-from pfbench.cli.board import Board
+from pfbench.cli import sweep_progress as module
+from pfbench.cli.sweep_progress import SweepProgress
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def make(board, clock, number, seconds=1.0):
 
 def test_a_terminal_shows_a_table(screen, clock):
     file = screen(True)
-    with Board("sweep", 20, 2, quiet=False) as board:
+    with SweepProgress("sweep", 20, 2, quiet=False) as board:
         board.count("stored", "finished")
         board.begin()
         make(board, clock, 1, 30.0)  # the start of the workers is left out
@@ -58,7 +58,7 @@ def test_a_terminal_shows_a_table(screen, clock):
     for word in ("done", "running", "failed", "remaining", "time left"):
         assert word in text
     # 10 are done, 1 failed, 2 are running, 8 are left; seven were made in 7 s.
-    assert board.left == pytest.approx(10.0)
+    assert board.seconds_left == pytest.approx(10.0)
     console = Console(file=io.StringIO(), width=120)
     console.print(board.table())
     row = console.file.getvalue().splitlines()[1]
@@ -67,19 +67,19 @@ def test_a_terminal_shows_a_table(screen, clock):
 
 def test_the_time_left_counts_what_was_made_and_not_what_was_stored(screen, clock):
     screen(False)
-    board = Board("sweep", 100, 2, quiet=False)
+    board = SweepProgress("sweep", 100, 2, quiet=False)
     for _ in range(50):
         board.count("stored", "finished")
-    assert board.left is None
+    assert board.seconds_left is None
     board.begin()
     make(board, clock, 2, 10.0)
     make(board, clock, 10, 2.0)
-    assert board.left == pytest.approx(38 * 2.0)
+    assert board.seconds_left == pytest.approx(38 * 2.0)
 
 
 def test_elsewhere_a_line_now_and_then(screen, clock):
     file = screen(False)
-    with Board("sweep", 20, 2, quiet=False) as board:
+    with SweepProgress("sweep", 20, 2, quiet=False) as board:
         board.count("made", "diverged")
         assert file.getvalue() == ""
         make(board, clock, 1, 6.0)
@@ -93,7 +93,7 @@ def test_elsewhere_a_line_now_and_then(screen, clock):
 @pytest.mark.parametrize("terminal", [True, False])
 def test_quiet_says_nothing(screen, clock, terminal):
     file = screen(terminal)
-    with Board("sweep", 10, 2, quiet=True) as board:
+    with SweepProgress("sweep", 10, 2, quiet=True) as board:
         clock.now += 60.0
         board.count("made", "finished")
     assert file.getvalue() == ""

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-import pfbench.reporting.writing
+import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.relative import is_relative
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suites
 from pfbench.reporting.findings.result_tables import results_csv
-from pfbench.runs.engines.making import make
-from pfbench.runs.execute import Outcome
-from pfbench.runs.planning.candidate import entered
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.shipped import read_shipped
-from pfbench.runs.tuning import settled
+from pfbench.runs.engines.run_task import execute_plan
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.planning.candidate import add_candidate
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.suite_archive import read_suite_archive
+from pfbench.runs.tuning import resolve_tuning
 
 SUITE = """
 title = "Two problems"
@@ -183,7 +183,7 @@ def pages(monkeypatch):
         drawn.append(everything)
         return []
 
-    monkeypatch.setattr(pfbench.reporting.writing, "write_contents", write_contents)
+    monkeypatch.setattr(pfbench.reporting.writer, "write_contents", write_contents)
     return drawn
 
 
@@ -194,7 +194,7 @@ def results(pfbench, pages, conforms):
     def compared(method, *more):
         outcome = compare(pfbench, method, "--json", *more)
         conforms(outcome.json, "compare.json")
-        return outcome.json, results_csv(pages[-1].parts[0].compared).splitlines()
+        return outcome.json, results_csv(pages[-1].parts[0].comparisons).splitlines()
 
     return compared
 
@@ -250,8 +250,8 @@ def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
     assert again["duels"] == found["duels"]
     assert here == shipped
     assert len(list((folder / "mine-only").rglob("*.parquet"))) == 12 + 18
-    assert "Archived rows" in pages[0].spec.about
-    assert "Archived rows" not in pages[1].spec.about
+    assert "Archived rows" in pages[0].spec.introduction
+    assert "Archived rows" not in pages[1].spec.introduction
 
 
 def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suite):
@@ -259,14 +259,14 @@ def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suit
     assert outcome.status == 0, outcome.err
     assert "runs of 4 methods to make" in outcome.err
     assert {"frank-wolfe", "sfw", "sfw, tuned"} < {*pages[-1].spec.study.labels}
-    assert "left out" not in pages[-1].spec.about
+    assert "left out" not in pages[-1].spec.introduction
 
 
 def test_what_is_stored_is_taken_too(pfbench, pages, suite):
     compare(pfbench, "mine:Steps[iterations=50,step=0.1]", "--rerun", "--text")
     outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
     assert "frank-wolfe" in outcome.out
-    assert "left out" not in pages[-1].spec.about
+    assert "left out" not in pages[-1].spec.introduction
 
 
 def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
@@ -332,9 +332,9 @@ def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suit
 def test_who_projects_has_other_steps(suite):
     text = suite.read_text() + "projecting = { step = [10, 1] }\n"
     suite.write_text(text)
-    spec = read_spec(suite)
+    spec = load_spec(suite)
     grids = {
-        name: entered(spec, name)[0].studies[0].tune.methods[-1].grid
+        name: add_candidate(spec, name)[0].studies[0].tune.methods[-1].grid
         for name in ("prox-sgd", "nfwu-sg")
     }
     assert grids == {"prox-sgd": {"step": [10, 1]}, "nfwu-sg": {"step": [0.3, 0.1]}}
@@ -343,10 +343,15 @@ def test_who_projects_has_other_steps(suite):
 def test_a_period_follows_the_batch_that_a_method_has(suite):
     text = suite.read_text().replace("batch = 8", 'batch = [8, 64]\nperiod = "ceil(n/{batch})"')
     suite.write_text(text)
-    spec = read_spec(suite)
+    spec = load_spec(suite)
 
     def period(name):
-        return entered(spec, name)[0].studies[0].tune.methods[-1].selector.partition("period=")[2]
+        return (
+            add_candidate(spec, name)[0]
+            .studies[0]
+            .tune.methods[-1]
+            .selector.partition("period=")[2]
+        )
 
     assert period("nfwu-svrg").startswith("ceil(n/{batch})")
     assert period("nfwu-svrg[batch=5]").startswith("ceil(n/5)")
@@ -366,17 +371,17 @@ def test_mine_may_have_a_step_that_follows_a_constant(results, archived):
 @pytest.mark.parametrize("suite", ["quick"])
 def test_what_has_a_unit_follows_a_constant_in_every_grid(suite):
     """Steps of who projects are in x per gradient, smoothness the other way round, in f delta."""
-    (study,) = read_spec(suites()[suite]).studies
-    for one in study.tune.methods:
-        selector = Selector.parse(one.selector)
+    (study,) = load_spec(suites()[suite]).studies
+    for method in study.tune.methods:
+        selector = Selector.parse(method.selector)
         of = {"smoothness", "curvature", "sigma", "delta", "period", "refresh", "table_weight"}
         if "lo" not in ALGORITHMS[selector.name].requires:
             of.add("step")
         for name in of & selector.texts.keys():
             text = re.sub(r"\{batch\}", "8", selector.texts[name])
-            tried = one.grid.get(name, [text])
+            tried = method.grid.get(name, [text])
             # cgs is given the iterations of its inner loop.
-            assert all(map(is_relative, tried)) or selector.name in ("cgs", "storc"), (one, name)
+            assert all(map(is_relative, tried)) or selector.name in ("cgs", "storc"), (method, name)
 
 
 ALONE = {"prox-gd", "projected-gradient", "ncgs", "afw", "pfw", "bpfw"}
@@ -386,23 +391,23 @@ ALONE = {"prox-gd", "projected-gradient", "ncgs", "afw", "pfw", "bpfw"}
 @pytest.mark.parametrize("suite", sorted(suites()))
 def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
     """What [candidate] would give a class of the catalogue is what the suite's own entry has."""
-    spec = read_spec(suites()[suite])
+    spec = load_spec(suites()[suite])
     (study,) = spec.studies
     checked = 0
-    for one in study.tune.methods:
-        name = one.selector.partition("[")[0]
+    for method in study.tune.methods:
+        name = method.selector.partition("[")[0]
         bare = replace(
             spec, studies=(replace(study, algorithms=(), tune=replace(study.tune, methods=())),)
         )
-        ruled = entered(bare, name)[0].studies[0].tune.methods
+        ruled = add_candidate(bare, name)[0].studies[0].tune.methods
         for ours in ruled:
-            common = ours.grid.keys() & one.grid.keys()
+            common = ours.grid.keys() & method.grid.keys()
             checked += len(common)
-            if one.label in ALONE:
-                assert all({*ours.grid[of]} <= {*one.grid[of]} for of in common)
+            if method.label in ALONE:
+                assert all({*ours.grid[of]} <= {*method.grid[of]} for of in common)
                 continue
             assert {name: ours.grid[name] for name in common} == {
-                name: one.grid[name] for name in common
+                name: method.grid[name] for name in common
             }
     assert checked > len(study.tune.methods)
 
@@ -437,7 +442,7 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
 def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
     assert {"quick", "standard", "norms"} <= suites().keys()
     for path in suites().values():
-        spec = read_spec(path)
+        spec = load_spec(path)
         (study,) = spec.studies
         assert len(study.targets) >= 3
         assert study.budget
@@ -451,8 +456,10 @@ def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
 def test_the_shipped_runs_are_those_of_the_suite(suite):
     path = suites()[suite]
     archive = path.with_name(f"{suite}.runs.gz")
-    spec, found = read_spec(path), read_shipped(archive)
-    whole = settled(spec, lambda _, plans: [Outcome(plan, found.runs[plan]) for plan in plans])
+    spec, found = load_spec(path), read_suite_archive(archive)
+    whole = resolve_tuning(
+        spec, lambda _, plans: [PlanOutcome(plan, found.runs[plan]) for plan in plans]
+    )
     assert {*whole.searches(), *whole.runs()} == found.runs.keys()
     assert archive.stat().st_size < 7e6
     runs = [entry.run for entry in found.runs.values()]
@@ -468,12 +475,12 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
 @pytest.mark.parametrize("suite", sorted(suites()))
 def test_the_shipped_counts_are_those_of_this_version(suite):
     """A few of the shipped runs, made again."""
-    found = read_shipped(suites()[suite].with_name(f"{suite}.runs.gz"))
+    found = read_suite_archive(suites()[suite].with_name(f"{suite}.runs.gz"))
     kinds = ("log-cosh", "quadratic", "nonconvex", "simplex")
     quick = [plan for plan in found.runs if plan.problem.startswith(kinds)]
     # The last bit of f decides how many values a line search takes.
     exact = [plan for plan in quick if not re.search("line-search|backtracking", plan.algorithm)]
     for plan in exact[:: len(exact) // 12]:
-        run, shipped = make(plan), found.runs[plan].run
+        run, shipped = execute_plan(plan), found.runs[plan].run
         assert (run.status, run.iterations) == (shipped.status, shipped.iterations), plan
         assert run.counts == shipped.counts, plan

@@ -8,9 +8,9 @@ from helpers import assert_one_sentence
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suites
-from pfbench.runs.planning.on_problem import SHARES, on_problem, suite_text
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.planning.suite import labels_of
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.suite import suite_labels
+from pfbench.runs.planning.suite_on_problem import SHARES, restrict_to_problem, suite_text
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -58,9 +58,9 @@ def test_a_suite_is_listed_printed_and_written(pfbench, folder):
     shown = pfbench("info", "quick", "--json").json
     assert shown["text"] == suites()["quick"].read_text("utf-8")
     assert pfbench("new", "suite", "Ours").status == 0
-    written, quick = read_spec(folder / "ours.toml"), read_spec(suites()["quick"])
-    assert labels_of(written) == labels_of(quick)
-    assert [one.label for one in written.study.problems] == ["mine"]
+    written, quick = load_spec(folder / "ours.toml"), load_spec(suites()["quick"])
+    assert suite_labels(written) == suite_labels(quick)
+    assert [entry.label for entry in written.study.problems] == ["mine"]
 
 
 @pytest.mark.parametrize("name", suites())
@@ -68,9 +68,9 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     text = suites()[name].read_text("utf-8")
     path = tmp_path / "other.toml"
     path.write_text(suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9"))
-    study, shipped = read_spec(path).study, read_spec(suites()[name]).study
-    assert [one.selector for one in study.problems] == ["quadratic"]
-    assert (study.every_label, study.budget) == (shipped.every_label, "sfo=9")
+    study, shipped = load_spec(path).study, load_spec(suites()[name]).study
+    assert [entry.selector for entry in study.problems] == ["quadratic"]
+    assert (study.all_labels, study.budget) == (shipped.all_labels, "sfo=9")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     ],
 )
 def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
-    spec = on_problem(suites()[of], problem)
+    spec = restrict_to_problem(suites()[of], problem)
     run = (
         pf.solve(problem, "prox-sgd[iterations=1,step=0.1,batch=1]", measures=[measure])
         if (of == "quick")
@@ -93,7 +93,7 @@ def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
     found = [stop.target for stop in spec.study.targets]
     assert found == pytest.approx([start * share for share in shares], rel=0.05)
     assert {stop.measure for stop in spec.study.targets} == {measure}
-    theory = [one.selector for one in spec.study.algorithms if "epsilon" in one.selector]
+    theory = [entry.selector for entry in spec.study.algorithms if "epsilon" in entry.selector]
     assert all(f"epsilon={found[1]:.2g}" in one for one in theory)
 
 
@@ -105,7 +105,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
         made.extend(plans)
         raise InputError("enough")
 
-    monkeypatch.setattr("pfbench.cli.compare.made", execute)
+    monkeypatch.setattr("pfbench.cli.compare.make_runs", execute)
     given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
     outcome = pfbench("compare", "frank-wolfe", *given, "--text")
     assert "importing own_things:Quadratic" in outcome.err
@@ -122,7 +122,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
 
 def test_a_start_without_anything_to_reach_is_refused():
     with pytest.raises(InputError) as refused:
-        on_problem(suites()["quick"], "own_things:Flat")
+        restrict_to_problem(suites()["quick"], "own_things:Flat")
     assert_one_sentence(refused, "another start")
 
 
@@ -137,7 +137,7 @@ def test_a_sweep_says_why_a_method_was_refused_and_fails_where_it_fits_nowhere(p
 
 def test_the_starter_sweep_begins_above_its_targets_and_can_tell(pfbench, folder):
     pfbench("new", "sweep", "first")
-    study = read_spec(folder / "first.toml").study
+    study = load_spec(folder / "first.toml").study
     run = pf.solve(
         study.problems[0].selector.replace("{seed}", "0"),
         "frank-wolfe[iterations=1]",

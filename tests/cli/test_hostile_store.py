@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
-from pfbench.runs.storage import content
-from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage import serialization
+from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.store import Store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of POSIX")
@@ -94,8 +94,8 @@ def write(store, change=lambda header: header, *, key=BAD, table=None):
     text = changed if isinstance(changed, bytes) else json.dumps(changed).encode()
     table = (table or (lambda one: one))(source)
     try:
-        digest = content.digest_of(text, content.columns_of(table))
-    except Damaged:  # no hash is right
+        digest = serialization.run_digest(text, serialization.trace_columns(table))
+    except DamagedFileError:  # no hash is right
         digest = "0" * 64
     metadata = {b"pfbench": text, b"pfbench.digest": digest}
     store.path(key).parent.mkdir(exist_ok=True)
@@ -174,7 +174,7 @@ HEADERS = {
     ),
     "open": lambda h: b'{"a":' * 100_000,
     "digits": lambda h: with_field(h, b"9" * 10_000),
-    "huge": lambda h: with_field(h, b" " * (content.MOST_TEXT + 1) + b"1"),
+    "huge": lambda h: with_field(h, b" " * (serialization.MOST_TEXT + 1) + b"1"),
     "surrogate": lambda h: of_run(problem="\ud800")(h),
     "surrogate name": lambda h: of_run(final={"\udfff": 1.0})(h),
     "no object": lambda h: b"3",
@@ -380,7 +380,7 @@ def test_a_row_of_any_types(store, survives, kind):
         for number, value in enumerate(VALUES):
             row = {field: value}
             header = {"schema": 1, "kind": kind, "key": key_of(f"{field} {number}"), "row": row}
-            header |= {"sha256": content.row_digest(row), "notes": {}}
+            header |= {"sha256": serialization.row_digest(row), "notes": {}}
             path = store.path(header["key"], kind)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(header) + "\n")
@@ -435,7 +435,7 @@ def test_no_damage_of_a_run_ends_the_process(store):
             else:
                 changed[place : place + rng.choice([0, 4])] = rng.randbytes(4)
         try:
-            entry, _ = content.parse("run", BAD, bytes(changed))
-        except Damaged:
+            entry, _ = serialization.parse("run", BAD, bytes(changed))
+        except DamagedFileError:
             continue
         assert repr(entry.run.rows) == whole

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pfbench.claims.catalogue import CLAIMS, soonest_known
-from pfbench.cli import known
-from pfbench.cli.progress import Steps
+from pfbench.claims.catalogue import CLAIMS, order_by_information
+from pfbench.cli import interim_report
+from pfbench.cli.progress import StepProgress
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
@@ -30,8 +30,12 @@ def row(name, verdict="holds", seconds=1.0):
 
 def followed(*usual, slots=1):
     """What follows claims that usually take so many seconds each, by quick effort."""
-    claims = [replace(CLAIMS[n], takes=(s, 9.9)) for n, s in zip(NAMES, usual, strict=False)]
-    return known.Known(claims, "quick", slots, Steps("test", len(claims), "checks", quiet=True))
+    claims = [
+        replace(CLAIMS[n], expected_seconds=(s, 9.9)) for n, s in zip(NAMES, usual, strict=False)
+    ]
+    return interim_report.InterimReport(
+        claims, "quick", slots, StepProgress("test", len(claims), "checks", quiet=True)
+    )
 
 
 def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
@@ -45,9 +49,9 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
         raise Stops
 
     claims = [replace(CLAIMS[name], check=check) for name in NAMES]
-    kept = Session(engine=ThisProcess(), order=soonest_known("quick"))
+    kept = Session(engine=ThisProcess(), order=order_by_information("quick"))
     done = kept.verify(claims, Subject())
-    assert [one.claim.name for one in done.rows] == list(NAMES)
+    assert [verdict.claim.name for verdict in done.rows] == list(NAMES)
     assert begun[:3] == [NAMES[3], NAMES[2], NAMES[4]]
     assert begun[3:] == sorted(begun[3:], key=lambda name: CLAIMS[name].seconds("quick"))
     begun.clear()
@@ -57,30 +61,30 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
 
 def test_the_rest_is_estimated_by_usual_times_and_the_pace_so_far():
     found = followed(8.0, 4.0, 2.0, 1.0)
-    assert found.left() is None
+    assert found.seconds_left() is None
     found.count(row(NAMES[3], seconds=2.0), True)  # twice its usual time
-    assert found.left() == pytest.approx(2.0 * 14.0)
+    assert found.seconds_left() == pytest.approx(2.0 * 14.0)
     found.count(row(NAMES[2]), False)  # from the store, which says nothing of the pace
-    assert found.left() == pytest.approx(2.0 * 12.0)
+    assert found.seconds_left() == pytest.approx(2.0 * 12.0)
 
 
 def test_two_at_a_time_halve_it_down_to_the_longest():
     found = followed(8.0, 4.0, 2.0, 6.0, 1.0, slots=2)
     found.count(row(NAMES[4], seconds=1.0), True)
-    assert found.left() == pytest.approx(10.0)
+    assert found.seconds_left() == pytest.approx(10.0)
     found.count(row(NAMES[1], seconds=4.0), True)
     found.count(row(NAMES[3], seconds=6.0), True)
-    assert found.left() == pytest.approx(8.0)
+    assert found.seconds_left() == pytest.approx(8.0)
 
 
 def test_it_names_what_is_wrong_and_what_is_to_come():
     found = followed(8.0, 4.0, 2.0, 1.0, 1.0)
-    words = found.in_words()
+    words = found.format()
     assert words.startswith("so far, of 5 claims: nothing; to come: wang2019-table1-prox-")
     assert words.endswith("methods-run-prox-spiderboost and 2 more, estimating the time left")
     found.count(row(NAMES[3], "violated"), True)
     found.count(row(NAMES[4]), True)
-    assert found.in_words() == (
+    assert found.format() == (
         "so far, of 5 claims: 1 holds, 1 violated (not as it should be: "
         "methods-count-prox-spiderboost); to come: wang2019-table1-prox-spiderboost, "
         "wang2019-thm2, methods-run-prox-spiderboost, about 14 s left"
@@ -99,7 +103,7 @@ class AtOnce:
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
-    monkeypatch.setattr(known.threading, "Timer", AtOnce)
+    monkeypatch.setattr(interim_report.threading, "Timer", AtOnce)
     names = ("shen2019-count-svrg", "shen2019-unbiased-svrg")
     own = "pfbench.algorithms.nfwu:NFWUSVRG"
     json = ("--json", "-") if quiet else ()

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from command_line import SMALL, rewritten
 
-from pfbench.runs.storage.archive import opened, write_archive
+from pfbench.runs.storage.archive import open_archive, write_archive
 from pfbench.runs.storage.store import Store
 
 OWN = """
@@ -75,12 +75,12 @@ def test_what_is_printed_follows_the_schema(pfbench, folder, conforms):
 
 
 def test_an_archive_says_what_is_in_it_and_its_runs_have_the_same_bits(pfbench, archive, conforms):
-    with opened(archive) as found:
+    with open_archive(archive) as found:
         assert found.read("spec.toml") == (archive.parent / "s.toml").read_bytes()
-        assert found.about["planned"] == 2
-        assert list(found.about["problems"]) == [SMALL]
-        assert len(found.about["environments"]) == 1
-    outcome = checked(pfbench, "--share", "100%", "--json")
+        assert found.manifest["planned"] == 2
+        assert list(found.manifest["problems"]) == [SMALL]
+        assert len(found.manifest["environments"]) == 1
+    outcome = checked(pfbench, "--fraction", "100%", "--json")
     assert outcome.status == 0, outcome.err
     conforms(outcome.json, "pack.json")
     assert outcome.json["agree"] == outcome.json["same_bits"] == outcome.json["runs"] == 2
@@ -91,10 +91,10 @@ def test_of_a_run_that_was_cut_from_a_longer_one_the_longer_one_is_packed(pfbenc
     text = (folder / "s.toml").read_text().replace("sfo=100000", "sfo=150")
     (folder / "less.toml").write_text(text)
     assert pfbench("pack", "less.toml", "-o", "b.zip", "--jobs", 0).status == 0
-    with opened(folder / "b.zip") as less, opened(archive) as whole:
+    with open_archive(folder / "b.zip") as less, open_archive(archive) as whole:
         runs = [{name for name in one.names if name.startswith("runs/")} for one in (less, whole)]
     assert runs[0] == runs[1]
-    outcome = pfbench("pack", "--check", "b.zip", "--share", 1, "--jobs", 1, "--json")
+    outcome = pfbench("pack", "--check", "b.zip", "--fraction", 1, "--jobs", 1, "--json")
     assert outcome.status == 0, outcome.err
     assert outcome.json["same_bits"] == 2
 
@@ -109,8 +109,11 @@ def test_the_files_of_data_sets_have_their_hashes(pfbench, archive, folder, monk
     monkeypatch.setattr(pack, "status", lambda name: SimpleNamespace(path=folder / "file"))
     found = pack.data_digests(iter(plans))
     assert found == {"a9a": sha256(b"rows").hexdigest()}
-    content = pack.Unpacked({"data": {"a9a": "0", "other": "1"}}, folder, ())
-    assert content.other_data() == {"other": "not known here", "a9a": "here with other bytes"}
+    content = pack.UnpackedArchive({"data": {"a9a": "0", "other": "1"}}, folder, ())
+    assert content.list_changed_data() == {
+        "other": "not known here",
+        "a9a": "here with other bytes",
+    }
 
 
 def test_five_percent_of_two_runs_are_one(pfbench, archive):
@@ -125,7 +128,7 @@ def test_planted_counts_are_found(pfbench, archive, folder):
         return run, entry.environment, entry.notes
 
     rewritten(archive, planted(folder, fewer))
-    outcome = checked(pfbench, "--share", 1)
+    outcome = checked(pfbench, "--fraction", 1)
     assert outcome.status == 1
     assert "made again, it differs in its counts" in outcome.err
 
@@ -139,7 +142,7 @@ def test_runs_of_another_environment_are_compared_in_their_counts(pfbench, archi
         return run, {**entry.environment, "numpy": "1.0"}, entry.notes
 
     rewritten(archive, planted(folder, elsewhere))
-    outcome = checked(pfbench, "--share", 1, "--json")
+    outcome = checked(pfbench, "--fraction", 1, "--json")
     assert outcome.status == 0, outcome.err
     assert outcome.json["agree"] == 2
     assert outcome.json["same_bits"] == 1
@@ -153,7 +156,7 @@ def test_planted_counts_of_another_environment_are_found(pfbench, archive, folde
         return run, {**entry.environment, "numpy": "1.0"}, entry.notes
 
     rewritten(archive, planted(folder, elsewhere))
-    outcome = checked(pfbench, "--share", 1)
+    outcome = checked(pfbench, "--fraction", 1)
     assert outcome.status == 1
     assert "it differs in its lo" in outcome.err
 
@@ -163,7 +166,7 @@ def test_a_run_that_is_left_away_is_missed(pfbench, archive):
         return {n: d for n, d in files.items() if n != max(files, key=lambda n: n[:5] == "runs/")}
 
     rewritten(archive, fewer)
-    outcome = checked(pfbench, "--share", 1)
+    outcome = checked(pfbench, "--fraction", 1)
     assert outcome.status == 1
     assert "1 run that its spec plans are not in the archive" in outcome.err
 
@@ -186,11 +189,11 @@ def with_own(pfbench, folder, monkeypatch):
 
 
 def test_its_authors_modules_are_in_it_and_used(pfbench, with_own, folder):
-    with opened(with_own) as found:
+    with open_archive(with_own) as found:
         assert {"code/packed_own.py", "code/packed_helper.py"} <= set(found.names)
         assert found.read("code/packed_own.py").decode() == OWN
     assert not (folder / "sung").exists()  # reading it imports nothing
-    outcome = checked(pfbench, "--share", "100%", "--json")
+    outcome = checked(pfbench, "--fraction", "100%", "--json")
     assert outcome.status == 0, outcome.err
     said = "importing packed_own, which is in a.zip"
     assert said in outcome.err
@@ -215,9 +218,9 @@ def test_a_module_of_an_installed_name_is_refused_before_it_is_there(pfbench, ar
         (("s.toml", "--check", "a.zip"), "SPEC.toml"),
         (("--check", "a.zip", "-o", "b.zip"), "leave them out"),
         (("--check", "nothing.zip"), "nothing.zip"),
-        (("--check", "a.zip", "--share", "x"), "--share"),
-        (("--check", "a.zip", "--share", "0%"), "--share"),
-        (("--check", "a.zip", "--share", "101%"), "--share"),
+        (("--check", "a.zip", "--fraction", "x"), "--fraction"),
+        (("--check", "a.zip", "--fraction", "0%"), "--fraction"),
+        (("--check", "a.zip", "--fraction", "101%"), "--fraction"),
     ],
 )
 def test_bad_input(pfbench, folder, arguments, says):

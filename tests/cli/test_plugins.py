@@ -7,7 +7,7 @@ import pytest
 from own_things import Quadratic
 
 import pfbench as pf
-from pfbench.runs.planning.plugged import spelled_out
+from pfbench.runs.planning.plugin_names import expand_plugin_name
 
 MODULE = '''
 """A package of somebody's."""
@@ -191,9 +191,9 @@ def package(module, monkeypatch):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-for-tests\nVersion: 1.5\n")
     (about / "entry_points.txt").write_text(POINTS)
     monkeypatch.syspath_prepend(str(module))
-    spelled_out.cache_clear()
+    expand_plugin_name.cache_clear()
     yield module
-    spelled_out.cache_clear()
+    expand_plugin_name.cache_clear()
 
 
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=20,columns=4,{}]"
@@ -233,11 +233,11 @@ def test_a_penalty_of_somebodys_own(pfbench):
         ("set=plugged_for_tests.py:Diamnd", "did you mean 'Diamond'"),
         ("set=plugged_for_tests.py:Diamond,radios=1", "did you mean 'radius'"),
         ("set=plugged_for_tests.py:Diamond,radius=-1", "fails with ValueError: Diamond(d=4"),
-        ("set=plugged_for_tests.py:Square", "derives from pfbench.sets.body.Body"),
+        ("set=plugged_for_tests.py:Square", "derives from pfbench.sets.body.ConvexBody"),
         ("set=plugged_for_tests.py:Plain", "must be a dataclass"),
         ("set=plugged_for_tests.py:Half", "it lacks lo"),
         ("set=broken_for_tests.py:Ball", "fails with ZeroDivisionError"),
-        ("penalty=plugged_for_tests.py:Diamond", "derives from pfbench.sets.penalties.Penalty"),
+        ("penalty=plugged_for_tests.py:Diamond", "derives from pfbench.sets.penalties.NormPenalty"),
     ],
 )
 def test_what_is_no_set_is_refused_in_one_sentence(pfbench, given, says):

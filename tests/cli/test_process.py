@@ -13,7 +13,7 @@ from command_line import INTERRUPTIBLE, SMALL, SVRG
 
 import pfbench as package
 from pfbench.cli import catalogue
-from pfbench.cli.main import _nobody_reads
+from pfbench.cli.main import _output_closed
 
 COMMAND = (sys.executable, "-m", "pfbench")
 
@@ -208,6 +208,6 @@ def test_a_reader_that_is_gone_is_told_from_a_process_that_was_ended(monkeypatch
     read, write = os.pipe()
     with os.fdopen(write, "w") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        assert not _nobody_reads()
+        assert not _output_closed()
         os.close(read)
-        assert _nobody_reads()
+        assert _output_closed()

@@ -31,7 +31,7 @@ def told(monkeypatch):
 
 
 def work(clock, *, quiet=False, unit="runs", seconds=20):
-    with progress.Steps("report", 20, unit, quiet=quiet) as steps:
+    with progress.StepProgress("report", 20, unit, quiet=quiet) as steps:
         for _ in range(20):
             clock[0] += seconds / 20
             steps.advance()
@@ -51,7 +51,7 @@ def test_away_from_a_terminal_a_plain_line_now_and_then(clock, told):
 def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told):
     """The first twelve take a second each, the others ten: nothing is told while that changes."""
     stream = told(terminal=False)
-    with progress.Steps("report", 40, "runs") as steps:
+    with progress.StepProgress("report", 40, "runs") as steps:
         for k in range(40):
             clock[0] += 1 if k < 12 else 10
             steps.advance()
@@ -65,10 +65,10 @@ def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told)
 
 
 def test_an_estimate_that_is_not_steady_is_not_told(clock):
-    pace = progress.Pace()
+    pace = progress.ReportPace()
     for k in range(60):
         clock[0] += 1.0
-        left = pace.of(k, 100 - k)
+        left = pace.remaining_seconds(k, 100 - k)
         assert pace.steady(left, k / 100) == (left if k >= 10 else None)
     for _ in range(3):  # the remaining ones are found to take three times as long
         clock[0] += 5.0
@@ -76,10 +76,10 @@ def test_an_estimate_that_is_not_steady_is_not_told(clock):
 
 
 def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
-    pace = progress.Pace(slots=2)
-    assert [pace.of(made, 9) for made in (0, 1, 2)] == [None] * 3
+    pace = progress.ReportPace(slots=2)
+    assert [pace.remaining_seconds(made, 9) for made in (0, 1, 2)] == [None] * 3
     clock[0] += 4.0
-    assert pace.of(4, 6) == 12.0
+    assert pace.remaining_seconds(4, 6) == 12.0
     assert pace.steady(12.0, 0.4) is None
     clock[0] += 2.0
     assert (pace.steady(10.0, 0.05), pace.steady(10.0, 0.4)) == (None, 10.0)
@@ -88,12 +88,12 @@ def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
 def test_what_is_to_come_counts_by_its_kind(clock):
     """Ten runs of a second, then ten of ten, first of a problem whose kinds are not known."""
     short, long = ("easy", "gd", "gd[step=1]"), ("hard", "gd", "gd[step=1]")
-    pace = progress.Pace(kinds=[short] * 10 + [long] * 10)
+    pace = progress.ReportPace(kinds=[short] * 10 + [long] * 10)
     found = []
     for k in range(20):
         clock[0] += (seconds := 1.0 if k < 10 else 10.0)
         pace.note(short if k < 10 else long, seconds / 2)  # measures take the other half
-        found.append(pace.of(k + 1, 19 - k))
+        found.append(pace.remaining_seconds(k + 1, 19 - k))
     assert found[:10] == [None] * 10
     truth = [10.0 * (19 - k) for k in range(10, 20)]
     assert all(t / 2 <= one <= 2 * t for one, t in zip(found[10:], truth, strict=True))
@@ -101,11 +101,11 @@ def test_what_is_to_come_counts_by_its_kind(clock):
 
 def test_a_kind_that_is_not_done_takes_as_long_as_its_method_on_its_problem(clock):
     kinds = [("p", "gd", f"gd[step={k}]") for k in range(10)]
-    pace = progress.Pace(kinds=kinds)
+    pace = progress.ReportPace(kinds=kinds)
     for k, kind in enumerate(kinds[:3]):
         clock[0] += 2.0
         pace.note(kind, 2.0)
-        left = pace.of(k + 1, 9 - k)
+        left = pace.remaining_seconds(k + 1, 9 - k)
     assert left == pytest.approx(14.0)
 
 
@@ -123,7 +123,7 @@ def test_a_seed_is_no_part_of_a_kind():
 
 def test_runs_that_were_there_already_take_no_time(clock, told):
     stream = told(terminal=False)
-    with progress.Steps("report", 30, "runs") as steps:
+    with progress.StepProgress("report", 30, "runs") as steps:
         for k in range(30):
             clock[0] += 3 if k >= 10 else 0
             steps.count(None, k >= 10)
@@ -155,7 +155,7 @@ def test_a_terminal_gets_a_bar(clock, told):
 
 def test_bytes_are_told_in_their_units(clock, told):
     stream = told(terminal=False)
-    with progress.Steps("a9a", None, "bytes") as steps:
+    with progress.StepProgress("a9a", None, "bytes") as steps:
         clock[0] += 6
         steps.reach(2_300_000, 2_345_678)
     assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB, estimating the time left\n"
@@ -165,5 +165,5 @@ def test_telling_very_often_costs_little(told):
     import timeit
 
     told(terminal=True)
-    with progress.Steps("run", 10**9, "iterations") as steps:
+    with progress.StepProgress("run", 10**9, "iterations") as steps:
         assert min(timeit.repeat(lambda: steps.reach(1), number=1000, repeat=5)) < 2e-3

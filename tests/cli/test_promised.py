@@ -7,7 +7,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, Algorithm
-from pfbench.algorithms.promise import WHERE
+from pfbench.algorithms.guarantee import WHERE
 from pfbench.base.constants import Constants
 
 EPSILON, D = 0.25, 3.0
@@ -70,9 +70,9 @@ def test_every_schedule_of_a_theorem_has_its_promise():
     found = {}
     for name, cls in ALGORITHMS.items():
         if inspect.getdoc(cls.theory) != inspect.getdoc(Algorithm.theory):
-            one = cls.promises
+            one = cls.guarantee
             found[name] = one and (
-                one.bound(EPSILON, CONSTANTS), one.measure, one.power, one.where
+                one.bound(EPSILON, CONSTANTS), one.measure, one.power, one.location
             )  # fmt: skip
     assert found == EXPECTED | dict.fromkeys(ONLY_AN_ORDER)
 
@@ -80,10 +80,10 @@ def test_every_schedule_of_a_theorem_has_its_promise():
 def test_a_promise_of_the_output_is_of_a_drawn_output_and_of_every_run_if_nothing_is_drawn():
     for name in EXPECTED:
         cls = ALGORITHMS[name]
-        assert cls.promises.words.endswith(WHERE[cls.promises.where])
-        if cls.promises.where == "output":
+        assert cls.guarantee.words.endswith(WHERE[cls.guarantee.location])
+        if cls.guarantee.location == "output":
             assert cls.parameters()["output"].default in ("uniform", "weighted"), name
-        elif cls.promises.where in ("last", "mean"):
+        elif cls.guarantee.location in ("last", "mean"):
             assert cls.parameters()["output"].default == "last", name
 
 
@@ -95,15 +95,15 @@ def test_it_stands_beside_what_was_measured(pfbench, conforms, name):
     given = ("solve", "-p", SMALL, "-a", f"{name}[epsilon=0.5]")
     outcome = pfbench(*given, "--json")
     conforms(outcome.json, "solve.json")
-    found, promise = outcome.json["promised"], ALGORITHMS[name].promises
+    found, promise = outcome.json["promised"], ALGORITHMS[name].guarantee
     problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l2", radius=1)
     assert found["bound"] == promise.bound(0.5, problem.constants(problem.start()))
     value = outcome.json["final"][promise.measure]
     assert found["measured"] == pytest.approx(value**promise.power)
     assert found["whole"]
     text = " ".join(pfbench(*given).out.split())
-    assert f"promised {promise.criterion} <= {promise.most} = {found['bound']:.6g}: " in text
-    assert f"{WHERE[promise.where]} measured" in text
+    assert f"promised {promise.criterion} <= {promise.bound_text} = {found['bound']:.6g}: " in text
+    assert f"{WHERE[promise.location]} measured" in text
     assert f"measured {found['measured']:.6g} at the output" in text
 
 

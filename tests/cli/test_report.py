@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from command_line import SMALL
 
-import pfbench.cli.report as report_command
+import pfbench.cli.report_command as report_command
 import pfbench.reporting
 
 SPEC = f"""
@@ -223,23 +223,23 @@ def test_verdicts_that_the_store_has_are_shown_beside_what_is_stored(pfbench, fo
 
 def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     (folder / "again.toml").write_text(SPEC)
-    outcome = pfbench("report", "small.toml", "again.toml", "--jobs", 0, "--together", "both")
+    outcome = pfbench("report", "small.toml", "again.toml", "--jobs", 0, "--combine", "both")
     assert outcome.out == "build/report/both.html\n"
     ((read, *_),) = drawn
     assert [study.key for study in read.spec.studies] == ["small-small", "again-small"]
     for store in ("a/store", "b/store"):
         report(pfbench, "--store", store)
     drawn.clear()
-    outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--together", "two")
+    outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--combine", "two")
     ((read, *_),) = drawn
     assert [study.key for study in read.spec.studies] == ["a-store", "b-store"]
-    assert "becomes a file's name" in report(pfbench, "--together", "../up").refusal
+    assert "becomes a file's name" in report(pfbench, "--combine", "../up").refusal
 
 
 def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, monkeypatch):
-    from pfbench.reporting import writing
+    from pfbench.reporting import writer
 
-    monkeypatch.setattr(writing, "find_spec", lambda name: None)
+    monkeypatch.setattr(writer, "find_spec", lambda name: None)
     outcome = report(pfbench, "--text")
     assert outcome.status == 0
     assert drawn == []
@@ -312,9 +312,9 @@ def test_a_damaged_run_in_the_store_is_made_again(pfbench, folder, spec, drawn):
 
 
 def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monkeypatch):
-    from pfbench.reporting import writing
+    from pfbench.reporting import writer
 
-    monkeypatch.setattr(writing, "find_spec", lambda name: None)
+    monkeypatch.setattr(writer, "find_spec", lambda name: None)
     assert 'pip install "pfbench[report]"' in report(pfbench).refusal
     assert not (folder / ".pfbench").exists()
 

@@ -7,8 +7,8 @@ import pytest
 from command_line import SMALL
 
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.execute import sweep
-from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.execute import execute_sweep
+from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.store import Store
 
 SPEC = f"""
@@ -27,8 +27,8 @@ def made(tmp_path_factory):
     """A store of four runs that were made."""
     folder = tmp_path_factory.mktemp("made")
     (folder / "s.toml").write_text(SPEC)
-    plans = read_spec(folder / "s.toml").runs()
-    assert len(list(sweep(plans, Store(folder / "store"), ThisProcess()))) == 4
+    plans = load_spec(folder / "s.toml").runs()
+    assert len(list(execute_sweep(plans, Store(folder / "store"), ThisProcess()))) == 4
     return folder / "store"
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
-from pfbench.runs.storage.keys import source_note
+from pfbench.runs.storage.content_keys import source_note
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"

@@ -6,9 +6,9 @@ import pytest
 from helpers import acting
 from stored import ENVIRONMENT, key_of, made_run
 
-from pfbench.cli import printing, tables
-from pfbench.cli.board import Board
-from pfbench.cli.progress import Steps
+from pfbench.cli import terminal, terminal_tables
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.sweep_progress import SweepProgress
 from pfbench.runs.storage.store import Store
 
 ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u2066]")
@@ -66,16 +66,16 @@ def test_a_damage_is_told_and_not_obeyed(pfbench, store):
 
 
 def test_sentences_tables_and_progress(capsys):
-    printing.complain(f"it is {acting()}.")
-    printing.note(f"it is {acting()}")
-    tables.show(
-        tables.fields([("name", acting())]),
-        tables.columns(("a", acting()), [("x", acting()), (acting(), "y")]),
-        tables.heading(acting(), tables.lines(acting(), "second")),
+    terminal.complain(f"it is {acting()}.")
+    terminal.note(f"it is {acting()}")
+    terminal_tables.show(
+        terminal_tables.fields([("name", acting())]),
+        terminal_tables.columns(("a", acting()), [("x", acting()), (acting(), "y")]),
+        terminal_tables.heading(acting(), terminal_tables.lines(acting(), "second")),
         acting(),
     )
-    board = Board(acting(), 2, 1, quiet=False)
-    steps = Steps(acting(), 2, "runs")
+    board = SweepProgress(acting(), 2, 1, quiet=False)
+    steps = StepProgress(acting(), 2, "runs")
     assert not ACTS.search(board._title + steps._title)
     told = capsys.readouterr()
     assert not ACTS.search(told.out + told.err)

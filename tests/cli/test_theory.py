@@ -6,9 +6,9 @@ import pytest
 from generated_reports import report_of
 
 from pfbench.claims.catalogue import CLAIMS, claims_about
-from pfbench.cli.theory import with_theory
-from pfbench.reporting.findings.claims import claims_table, rates_of
-from pfbench.reporting.theory import Rate, Stated, Theory
+from pfbench.cli.theory_section import add_theory
+from pfbench.reporting.findings.claimed_rates import claims_table, figure_rates
+from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session
@@ -32,36 +32,36 @@ def report(tmp_path_factory):
 
 
 def test_rates_are_powers_of_the_calls(report):
-    theory = with_theory(report, []).theory
+    theory = add_theory(report, []).theory
     found = {(rate.method, rate.count): rate.power for rate in theory.rates}
     # V <= eps after eps^-2 LO and FO; and after eps^-4 SFO, eps^-2 LO.
     assert found["frank-wolfe", "lo"] == found["frank-wolfe", "fo"] == 0.5
     assert found["nfwu-sg", "sfo"] == 0.25
     assert found["nfwu-sg", "lo"] == 0.5
     assert {rate.measure for rate in theory.rates} == {"fw_gap"}
-    labels = {label for label, _ in rates_of(report.results[0], theory.rates)}
+    labels = {label for label, _ in figure_rates(report.results[0], theory.rates)}
     assert labels == {"plain", "sampled"}
 
 
 def test_a_rate_in_another_measure_has_no_place(report):
-    rates = [Rate("c", "frank-wolfe", "gradient_mapping_sq", "lo", 1.0, "text")]
-    assert rates_of(report.results[0], rates) == []
+    rates = [RateLine("c", "frank-wolfe", "gradient_mapping_sq", "lo", 1.0, "text")]
+    assert figure_rates(report.results[0], rates) == []
 
 
 def test_every_stated_rate_can_be_drawn():
     for claim in CLAIMS.values():
-        if claim.orders:
-            kinds = claim.orders.orders
+        if claim.complexity:
+            kinds = claim.complexity.orders
             assert {kind.lower() for kind in kinds} <= {"fo", "sfo", "sso", "hvp", "lo", "po", "fv"}
 
 
 def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     store = Store(tmp_path / "store")
-    claims = {one.claim for one in with_theory(report, [store]).theory.claims if one.verdict}
+    claims = {one.claim for one in add_theory(report, [store]).theory.claims if one.verdict}
     assert claims == set()
     assert list(store.keys("verdict")) == []
     Session(engine=ThisProcess(), store=store).verify([CLAIMS[QUICK]])
-    theory = with_theory(report, [store]).theory
+    theory = add_theory(report, [store]).theory
     known = {one.claim: one for one in theory.claims if one.verdict}
     assert known.keys() == {QUICK}
     assert known[QUICK].verdict.is_kept
@@ -76,8 +76,8 @@ def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
 def test_the_page_shows_verdicts_with_their_evidence(report, tmp_path):
     from pfbench.reporting import write_report
 
-    stated = Stated("a-claim", "nfwu-sg", "a paper", "V <= <1>", "holds", "It was below 1.")
-    shown = replace(report, theory=Theory(claims=(stated,)))
+    stated = StatedClaim("a-claim", "nfwu-sg", "a paper", "V <= <1>", "holds", "It was below 1.")
+    shown = replace(report, theory=MethodTheory(claims=(stated,)))
     page, *_ = write_report(shown, tmp_path, command="c", commit="c")
     text = page.read_text("utf-8")
     assert "Claims about these methods" in text

@@ -14,12 +14,12 @@ import typer
 from pfbench.claims import catalogue
 from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS
 from pfbench.cli import verify as command
-from pfbench.cli.mutants import _caught
+from pfbench.cli.mutants import _caught_row
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import Evidence, session
-from pfbench.verification.outcomes import Caught
+from pfbench.verification.outcomes import MutantOutcome
 from pfbench.verification.statistics import Decision
 from pfbench.verification.verdict import Verdict
 from pfbench.verification.worst_case import estimation
@@ -93,17 +93,17 @@ def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own,
     def seen(trial):
         return Evidence(Decision("holds", f"{trial.command}.", {}, None), {}, 1)
 
-    changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=seen, drawn=True)}
+    changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=seen, needs_seed=True)}
     monkeypatch.setattr(catalogue, "CLAIMS", changed)
     arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 0, "--json", "o")
-    said = [re.search(r"--at-seed (\d+)", pfbench(*arguments).err)[1] for _ in range(2)]
+    said = [re.search(r"--case-seed (\d+)", pfbench(*arguments).err)[1] for _ in range(2)]
     assert said[0] != said[1]
     for given in ("7", "0"):
-        outcome = pfbench(*arguments, "--at-seed", given)
+        outcome = pfbench(*arguments, "--case-seed", given)
         (row,) = json.loads((own / "o").read_text())["results"]
         command = f"pfbench verify {COUNT} --algorithm own_methods:MySpider --seed 0"
-        assert row["reason"] == f"{command} --at-seed {given}."
-        assert ("--at-seed" in outcome.err) == (given == "7")
+        assert row["reason"] == f"{command} --case-seed {given}."
+        assert ("--case-seed" in outcome.err) == (given == "7")
 
 
 def test_a_violation_names_the_call_before_it_and_the_command_that_repeats_it(pfbench, folder):
@@ -123,7 +123,10 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=interrupted, takes=(0.0, 0.0))}
+        changed = {
+            **CLAIMS,
+            COUNT: replace(CLAIMS[COUNT], check=interrupted, expected_seconds=(0.0, 0.0)),
+        }
         patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (130, "")
@@ -145,7 +148,7 @@ def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monk
 
     def full(self, kind, key, data, header):
         if written:
-            monkeypatch.setattr(store, "whole", refused)
+            monkeypatch.setattr(store, "atomic_write", refused)
         written.append(key)
         write(self, kind, key, data, header)
 
@@ -244,7 +247,7 @@ def test_the_name_of_a_method_stands_for_the_claims_about_it(pfbench):
     assert listed.status == 0
     lines = [line.split() for line in listed.out.splitlines()]
     named = {line[0] for line in lines if line and line[0] in CLAIMS}
-    assert named == {one.name for one in CLAIMS.values() if one.algorithm == "nfwu-sg"}
+    assert named == {claim.name for claim in CLAIMS.values() if claim.algorithm == "nfwu-sg"}
 
 
 def test_list_and_explain_run_nothing(pfbench):
@@ -276,9 +279,9 @@ def test_list_and_explain_run_nothing(pfbench):
         (["--quick", "--full"], "exclude each other"),
         (["--mutants", "--worst-case"], "exclude each other"),
         (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
-        ([COUNT, "--late", "3"], "--late goes with --mutants"),
-        (["--mutants", "--at-seed", "3"], "--at-seed goes with claims alone"),
-        ([COUNT, "--at-seed", "-3"], "--at-seed"),
+        ([COUNT, "--late-faults", "3"], "--late-faults goes with --mutants"),
+        (["--mutants", "--case-seed", "3"], "--case-seed goes with claims alone"),
+        ([COUNT, "--case-seed", "-3"], "--case-seed"),
         (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),
@@ -374,12 +377,16 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     errata, reason = [ERRATA[name] for name in names], "it took more than 300 s"
     found = [
         session.examine(errata[0]),
-        session.Finding(erratum=errata[1], evidence={}, shown=False, lost=f"timeout: {reason}"),
-        session.Finding(erratum=errata[2], evidence={"x": 1.0}, shown=False),
+        session.ErratumFinding(
+            erratum=errata[1], evidence={}, is_shown=False, failure_reason=f"timeout: {reason}"
+        ),
+        session.ErratumFinding(erratum=errata[2], evidence={"x": 1.0}, is_shown=False),
     ]
     monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
     monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
-    work = command.Work([], "quick", range(1), ThisProcess(), tmp_path, tmp_path / "out.json")
+    work = command.VerificationJob(
+        [], "quick", range(1), ThisProcess(), tmp_path, tmp_path / "out.json"
+    )
     with pytest.raises(typer.Exit):
         command._verify(work, None)
     told = capsys.readouterr()
@@ -410,7 +417,9 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
 
 def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
     given = ("verify", "qu2018-condg-count", "--power", "--jobs", 0)
-    outcome = pfbench(*given, "--longest", 1e-9, "--json", "out.json", "--table", "power.md")
+    outcome = pfbench(
+        *given, "--max-check-seconds", 1e-9, "--json", "out.json", "--table", "power.md"
+    )
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
@@ -419,7 +428,7 @@ def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
 
 
 def test_the_longest_check_goes_with_power(pfbench):
-    outcome = pfbench("verify", "qu2018-condg-count", "--longest", 1)
+    outcome = pfbench("verify", "qu2018-condg-count", "--max-check-seconds", 1)
     assert outcome.status == 2
     assert "--power" in outcome.err
 
@@ -463,7 +472,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         conforms(content, "worst-case.json")
         assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
         worst = content["worst_cases"][2]["worst_case"]
-        place = "pfbench.verification.worst_case.interpolated:WorstFunction"
+        place = "pfbench.verification.worst_case.worst_function:WorstFunction"
         problem = f"{place}[file=own_down.json,steps=3]"
         run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
         # Written down and read again, x_2 is as steep as the least of all may be.
@@ -474,12 +483,12 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         for given, says in (
             (["own_down.py:WRONG", "saga"], "one FILE.py:NAME at a time"),
             (["own_down.py:CHECK"], "neither an algorithm nor a claim"),
-            ([method, "--within", "m=3"], "unknown parameter of --within 'm'"),
+            ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
         ):
             refused = pfbench("verify", "--worst-case", *given)
             assert refused.status == 2
             assert says in refused.err
-        assert "--within goes with" in pfbench("verify", "--within", "n=2").refusal
+        assert "--function-class goes with" in pfbench("verify", "--function-class", "n=2").refusal
     finally:
         sys.modules.pop("own_down", None)
 
@@ -493,17 +502,17 @@ def test_lines_are_at_most_100_columns_in_a_pipe(pfbench):
 
 @pytest.mark.claims
 def test_planted_faults_alone(pfbench):
-    done = pfbench("verify", "jaggi2013-thm1", "--mutants", "--planted", "--jobs", 0)
+    done = pfbench("verify", "jaggi2013-thm1", "--mutants", "--planted-only", "--jobs", 0)
     assert done.status == 0
     assert "1 of 1 planted faults caught" in done.out
     assert "generated" not in done.out
-    assert "--planted goes with --mutants" in pfbench("verify", "--planted").refusal
+    assert "--planted-only goes with --mutants" in pfbench("verify", "--planted-only").refusal
 
 
 def test_a_fault_that_is_not_caught_says_why():
     """A bound with room for fourteen times what is measured, and the kinds that have none."""
     mutant = MUTANTS["frank-wolfe-half-step"]
-    (asked,) = mutant.expected
+    (asked,) = mutant.expected_claims
     row = Verdict(
         claim=asked,
         verdict="holds",
@@ -514,7 +523,7 @@ def test_a_fault_that_is_not_caught_says_why():
         p_value=None,
         seconds=0.0,
     )
-    told = _caught(Caught(mutant, (row,)))[1].plain.replace("\n", " ")
+    told = _caught_row(MutantOutcome(mutant, (row,)))[1].plain.replace("\n", " ")
     assert (
         "not caught: jaggi2013-thm1 (bound) says holds, and its bound has 14.3 times room" in told
     )
@@ -531,12 +540,14 @@ def test_a_verb_says_what_its_option_says(pfbench):
         assert f"The verb `{verb}`" in " ".join(pfbench("verify", "--help").out.split())
     assert "--jobs" in pfbench("power", "--help").out
     assert "argument 'NAME'" in pfbench("explain").refusal
-    assert "--planted goes with" in pfbench("faults", "--planted", "--most", 3).refusal
+    assert (
+        "--planted-only goes with" in pfbench("faults", "--planted-only", "--max-faults", 3).refusal
+    )
 
 
 @pytest.mark.claims
 def test_faults_are_a_verb(pfbench, conforms):
-    given = ("faults", "jaggi2013-thm1", "--planted", "--jobs", 0, "--json", "-")
+    given = ("faults", "jaggi2013-thm1", "--planted-only", "--jobs", 0, "--json", "-")
     found = pfbench(*given).json
     conforms(found, "verify.json")
     assert [one["caught_by"] for one in found["mutants"]] == [["jaggi2013-thm1"]]

@@ -182,12 +182,14 @@ def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
 
 def test_the_table_of_units_is_that_of_the_catalogue():
     from pfbench.claims.catalogue import CLAIMS
-    from pfbench.verification.homogeneous import of_claim
+    from pfbench.verification.homogeneity import check_claim
 
     table = (Path(__file__).parents[2] / "reports" / "units.md").read_text()
     lost = table.split("## Not homogeneous")[1].split("## Homogeneous")[0]
     named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
-    assert {one.name for one in CLAIMS.values() if of_claim(one).homogeneous is False} <= named
+    assert {
+        claim.name for claim in CLAIMS.values() if check_claim(claim).homogeneous is False
+    } <= named
     assert all(name in table for name in CLAIMS)
 
 
@@ -209,9 +211,13 @@ def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, o
 def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own):
     wide = (own / "mine.py").read_text().replace("lambda c, a: 2 * c", "lambda c, a: 200 * c")
     (own / "mine.py").write_text(wide)
-    assert "room to spare: descent-mean; --harder" in pfbench("verify", "mine.py:MEAN").out
-    content = pfbench("verify", "mine.py:MEAN", "--harder", "--jobs", 0, "--json", "-").json
+    assert (
+        "room to spare: descent-mean; --harder-instances" in pfbench("verify", "mine.py:MEAN").out
+    )
+    content = pfbench(
+        "verify", "mine.py:MEAN", "--harder-instances", "--jobs", 0, "--json", "-"
+    ).json
     assert verdicts(content) == {"descent-mean": "holds"}
     assert content["harder"][0]["claim"] == "descent-mean"
-    words = "--harder goes with claims alone"
-    assert words in pfbench("verify", "mine.py:MEAN", "--harder", "--units").err
+    words = "--harder-instances goes with claims alone"
+    assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--units").err

@@ -9,7 +9,7 @@ import pytest
 from command_line import rewritten
 
 import pfbench as package
-from pfbench.runs.storage.archive import opened
+from pfbench.runs.storage.archive import open_archive
 
 PROBLEM = """
 from hashlib import sha256
@@ -72,7 +72,7 @@ def checked_elsewhere(tmp_path_factory, archive):
         if path.suffix in (".py", ".csv"):
             path.unlink()
     return subprocess.run(
-        [*_COMMAND, "--share", "100%", "--jobs", "1", "--json"],
+        [*_COMMAND, "--fraction", "100%", "--jobs", "1", "--json"],
         env={k: v for k, v in os.environ.items() if not k.startswith("PFBENCH")}
         | {"PYTHONPATH": str(Path(package.__file__).parents[1]), "HOME": str(away)},
         cwd=away,
@@ -86,7 +86,7 @@ def test_a_problem_that_reads_a_csv_is_made_again_elsewhere(packed, folder, tmp_
     outcome = packed()
     assert outcome.status == 0, outcome.err
     assert [*outcome.json["reads"]] == ["cancer.csv"]
-    with opened(folder / "a.zip") as archive:
+    with open_archive(folder / "a.zip") as archive:
         assert archive.read("code/cancer.csv") == (folder / "cancer.csv").read_bytes()
         assert b"numpy==" in archive.read("lock.txt")
     done = checked_elsewhere(tmp_path_factory, folder / "a.zip")
@@ -116,10 +116,10 @@ def test_a_byte_of_the_csv_that_is_changed_is_told_by_name(packed, pfbench, fold
 
 def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, pfbench, folder):
     origin = "https://example.org/cancer.csv"
-    assert packed(declared=f'files = {{"cancer.csv": "{origin}"}}').status == 0
-    with opened(folder / "a.zip") as archive:
+    assert packed(check_declarations=f'files = {{"cancer.csv": "{origin}"}}').status == 0
+    with open_archive(folder / "a.zip") as archive:
         assert "code/cancer.csv" not in archive.names
-        assert archive.about["origins"] == {"cancer.csv": origin}
+        assert archive.manifest["origins"] == {"cancer.csv": origin}
     (folder / "other").mkdir()
     (folder / "cancer.csv").rename(folder / "other" / "cancer.csv")
     outcome = pfbench("pack", "--check", "a.zip", "--jobs", 1)
@@ -138,11 +138,11 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, folder, tmp_path
     away.write_text("1,2\n3,4\n")
     assert f"{away} is read" in packed(file=f"{str(away)!r}").refusals[-1]
     assert not (folder / "a.zip").exists()
-    assert "files names" in packed(declared='files = ("other.csv",)').refusals[-1]
+    assert "files names" in packed(check_declarations='files = ("other.csv",)').refusals[-1]
 
 
 def test_a_file_that_is_too_large_needs_an_origin(packed, folder, monkeypatch):
-    from pfbench.runs import contents
+    from pfbench.runs import archive_inputs
 
-    monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
+    monkeypatch.setattr(archive_inputs, "MOST_OF_FILE", 10)
     assert "say where it is got" in packed().refusals[-1]

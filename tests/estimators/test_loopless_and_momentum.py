@@ -11,11 +11,19 @@ import numpy as np
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.estimators import LSVRG, PAGE, STORM, Fading, HeavyBall, ZeroSARAH, coin_of
+from pfbench.estimators import (
+    LSVRG,
+    PAGE,
+    STORM,
+    HeavyBall,
+    VanishingWeights,
+    ZeroSARAH,
+    latest_coin,
+)
 from pfbench.points import combine, keep
 
 S, T, P, ALPHA, LAM = 2, 5, 0.4, 0.3, 0.35
-FADING = Fading(0.5, scale=0.9, offset=2.0)
+FADING = VanishingWeights(0.5, scale=0.9, offset=2.0)
 
 ESTIMATORS = {
     "page": PAGE(S, P),
@@ -58,7 +66,7 @@ class Plain:
 
     def alpha(self, t):
         a = self.estimator.alpha
-        return min(1.0, 0.9 / (t + 2.0) ** 0.5) if isinstance(a, Fading) else a
+        return min(1.0, 0.9 / (t + 2.0) ** 0.5) if isinstance(a, VanishingWeights) else a
 
     def step(self, t):
         getattr(self, self.kind.replace("-", "_"))(t)
@@ -140,7 +148,7 @@ def walked(case, name, batches, coins, steps):
     x, found, G, told = case.problem.start(), [], [], []
     for v, w in case.moves(steps):
         found.append(np.array(estimate(x)))
-        told.append(coin_of(estimate))
+        told.append(latest_coin(estimate))
         G.append(case.plain.component_gradients(case.dense(keep(x))).reshape(case.plain.n, -1))
         x = combine(x, v, w)
     return [g.ravel() for g in found], G, told, draws, ask
@@ -315,7 +323,7 @@ def test_another_weight_and_no_correction_are_caught(four, name, faulty, monkeyp
         (lambda: ZeroSARAH(2, 0.0), "lam=0"),
         (lambda: STORM(2, 1.1), "alpha=1.1"),
         (lambda: HeavyBall(2, 0.1, 0), "snapshot=0"),
-        (lambda: Fading(0.0), "power=0"),
+        (lambda: VanishingWeights(0.0), "power=0"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(wrong, words):
@@ -329,6 +337,6 @@ def test_an_average_is_biased_and_says_so():
 
 
 def test_the_weights_fade():
-    assert [Fading(1.0)(t) for t in range(3)] == [1.0, 0.5, 1 / 3]
-    assert Fading(2 / 3, scale=4.0, offset=8.0)(0) == 1.0
-    assert Fading(2 / 3, scale=4.0, offset=8.0)(19) == pytest.approx(4 / 9)
+    assert [VanishingWeights(1.0)(t) for t in range(3)] == [1.0, 0.5, 1 / 3]
+    assert VanishingWeights(2 / 3, scale=4.0, offset=8.0)(0) == 1.0
+    assert VanishingWeights(2 / 3, scale=4.0, offset=8.0)(19) == pytest.approx(4 / 9)

@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.estimators import SAGA
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import Factored, combine, keep
+from pfbench.points import FactoredMatrix, combine, keep
 
 KINDS = ("logistic", "recovery", "recovery-sum")
 
@@ -45,7 +45,7 @@ def asking(problem):
 
 
 def dense(x):
-    return keep(x).matrix() if isinstance(x, Factored) else x
+    return keep(x).matrix() if isinstance(x, FactoredMatrix) else x
 
 
 def walk(problem, weights, seed=0):

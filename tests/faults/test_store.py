@@ -12,7 +12,7 @@ import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
 from pfbench.base.errors import StorageError
-from pfbench.runs.storage import gathering, upkeep
+from pfbench.runs.storage import compaction, maintenance
 from pfbench.runs.storage.index import NAME
 from pfbench.runs.storage.store import Store
 
@@ -227,10 +227,10 @@ def test_a_kill_leaves_the_whole_file_or_none(tmp_path, where, what):
     assert len(store.rows()) == 1 + stored
     leftovers = list(store.folder.rglob("*.partial"))
     assert len(leftovers) == (not stored)
-    assert upkeep.collect(store).leftovers == []
+    assert maintenance.collect_garbage(store).leftovers == []
     for path in leftovers:
         os.utime(path, (0, 0))
-    assert upkeep.collect(store).leftovers == leftovers
+    assert maintenance.collect_garbage(store).leftovers == leftovers
     assert not [*store.folder.rglob("*.partial")]
     store.put(KEY, made_run(), ENVIRONMENT)
     whole(store, [KEY, key_of("before")])
@@ -349,19 +349,19 @@ def test_a_kill_while_packing_leaves_the_files_or_the_whole_segment(tmp_path, wh
     whole(store, keys)
     assert [row["key"] for row in store.rows()] == sorted(keys)
     assert {key: store.get(key).run.seed for key in keys} == {k: s for s, k in enumerate(keys)}
-    assert upkeep.check_files(store) == (6, [])
+    assert maintenance.check_files(store) == (6, [])
     for path in store.folder.rglob("*"):
         os.utime(path, (0, 0))
-    upkeep.collect(store)
+    maintenance.collect_garbage(store)
     assert not [*store.folder.rglob("*.partial")]
-    gathering.pack_down(store)
+    compaction.compact(store)
     whole(store, keys)
     assert not [*store.folder.glob("runs/??/*")]
 
 
 def test_two_packers_two_writers_and_a_reader_on_one_store(tmp_path):
     packer = """
-from pfbench.runs.storage.gathering import pack_down
+from pfbench.runs.storage.compaction import pack_down
 for _ in range(12):
     pack_down(store)
 """
@@ -381,8 +381,8 @@ for seed in range(60):
             entry = store.get(key_of(seed))
             assert entry is None or entry.run.seed == seed
     assert [one.returncode for one in processes] == [0] * 4
-    gathering.pack_down(store)
+    compaction.compact(store)
     whole(store, [key_of("early"), *(key_of(seed) for seed in range(60))])
     assert len(store.rows()) == 61
-    assert upkeep.check_files(store) == (61, [])
+    assert maintenance.check_files(store) == (61, [])
     assert not [*store.folder.rglob("*.partial")]

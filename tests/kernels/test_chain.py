@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from pfbench.kernels import chain
-from pfbench.problems.smoothness import PAPER_SMOOTHNESS, chain_bounds
+from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS, chain_bounds
 
 NUMBERS = st.integers(-3000, 3000).map(lambda k: k / 1000.0)
 """With three digits, so that |y| < 1 means |y| <= 0.999 and strict inequalities stay strict."""
@@ -233,7 +233,7 @@ def test_blocks_are_chains_of_their_own(length):
     chain.add_gradients(indices, weights, x, length, inverse, g)
     assert_allclose(g, 1.0 + expected.ravel(), rtol=1e-12, atol=1e-12)
     rows = np.empty((3, length))
-    chain.gradients_at(indices, x, length, inverse, rows)
+    chain.write_gradients(indices, x, length, inverse, rows)
     assert_allclose(rows, each[indices], rtol=1e-12, atol=1e-12)
 
     diagonals, offs = np.empty((n, length)), np.empty((n, length - 1))
@@ -251,6 +251,6 @@ def test_a_block_outside_is_an_index_error():
     with pytest.raises(IndexError, match="outside 0"):
         chain.add_gradients(bad, np.ones(2), x, 2, 1.0, g)
     with pytest.raises(IndexError, match="outside 0"):
-        chain.gradients_at(bad, x, 2, 1.0, np.zeros((2, 2)))
+        chain.write_gradients(bad, x, 2, 1.0, np.zeros((2, 2)))
     with pytest.raises(IndexError, match="outside 0"):
         chain.add_hessian_products(bad, np.ones(2), np.ones((3, 2)), np.ones((3, 1)), x, g)

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from pfbench.kernels import code_cache
-from pfbench.kernels.compiled import check_cache, checked, compiled
+from pfbench.kernels.numba_compilation import check_cache, check_index, compile_serial
 
 caching = pytest.importorskip("numba.core.caching")
 
@@ -20,7 +20,7 @@ def unsaid(monkeypatch):
 
 @pytest.fixture
 def loop():
-    @compiled
+    @compile_serial
     def tripled(x):
         return 3.0 * x
 
@@ -37,7 +37,7 @@ def raises(error):
 def test_a_loop_is_compiled_where_no_folder_can_be_written(loop, monkeypatch, capfd):
     monkeypatch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])
     assert loop(2.0) == 6.0
-    checked.dispatcher.cache_clear()
+    check_index.dispatcher.cache_clear()
     monkeypatch.setattr(os, "access", lambda *_: False)
     check_cache()  # before processes are started
     error = capfd.readouterr().err
@@ -63,7 +63,7 @@ def test_a_damaged_cache_is_replaced(tmp_path, monkeypatch, capfd, kept):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
 
     def fresh():
-        @compiled
+        @compile_serial
         def fourfold(x):
             return 4.0 * x
 

@@ -7,26 +7,26 @@ import sys
 import numpy as np
 import pytest
 
-from pfbench.kernels import linear, sensing
-from pfbench.kernels.compiled import (
+from pfbench.kernels import linear, sensing_kernels
+from pfbench.kernels.numba_compilation import (
     CompilationClock,
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
+    check_index,
+    compile_parallel,
+    compile_serial,
+    compile_vectorised,
     prange,
 )
 
 SIZE = 1000
 
 
-@compiled
+@compile_serial
 def doubled(x):
     """Return 2x."""
     return 2.0 * x
 
 
-@compiled_vector
+@compile_vectorised
 def total(x):
     s = 0.0
     for k in range(x.size):
@@ -34,17 +34,17 @@ def total(x):
     return s
 
 
-@compiled_parallel
+@compile_parallel
 def fill(out):
     for t in prange(out.size):
         out[t] = doubled(t)
 
 
-@compiled
+@compile_serial
 def doubled_if_inside(indices, n):
     s = 0.0
     for k in range(indices.size):
-        s += doubled(checked(indices[k], n))
+        s += doubled(check_index(indices[k], n))
     return s
 
 
@@ -73,7 +73,9 @@ def test_without_numba_the_same_python_code_runs():
     assert np.array_equal(out, 2.0 * np.arange(SIZE))
 
 
-@pytest.mark.parametrize("loop", [linear.add_row, sensing.products, sensing.products_parallel])
+@pytest.mark.parametrize(
+    "loop", [linear.add_row, sensing_kernels.products, sensing_kernels.products_parallel]
+)
 def test_machine_code_is_cached_and_the_gil_is_released(loop):
     made = loop.dispatcher()
     assert made.targetoptions["nogil"]
@@ -93,7 +95,7 @@ def test_it_looks_like_the_function_it_was_made_from():
 
 
 def test_the_clock_takes_the_time_of_each_compilation_once():
-    @compiled_vector
+    @compile_vectorised
     def new(x):
         return doubled(x) + 1.0
 
@@ -118,7 +120,7 @@ os.environ.pop("OMP_WAIT_POLICY", None)
 from pfbench.kernels import chain, graphs, linear, multitask, observed, sensing, tridiagonal, welsch
 assert "numba" not in sys.modules
 assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
-from pfbench.kernels.compiled import checked
+from pfbench.kernels.numba_compilation import checked
 assert checked(1, 3) == 1
 assert "numba" in sys.modules
 """

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from pfbench.kernels import forms, linear
+from pfbench.kernels import linear, loop_inputs
 
 KINDS = {
-    "nonconvex-logistic": forms.LOGISTIC,
-    "robust-regression": forms.ROBUST,
-    "log-cosh": forms.LOG_COSH,
-    "quadratic": forms.SQUARE,
+    "nonconvex-logistic": loop_inputs.LOGISTIC,
+    "robust-regression": loop_inputs.ROBUST,
+    "log-cosh": loop_inputs.LOG_COSH,
+    "quadratic": loop_inputs.SQUARE,
 }
 EACH = pytest.mark.parametrize("name", KINDS)
 
@@ -57,7 +57,9 @@ def rows_of(form, rng):
     """Rows as an array, and as the loops read them."""
     there = rng.random((N, D)) < (1.1 if form == "dense" else 0.4)
     array = there * (1.0 if form == "ones" else rng.standard_normal((N, D)))
-    data = forms.Data.of(csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0))
+    data = loop_inputs.RowData.from_matrix(
+        csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0)
+    )
     assert data.values.ndim == FORMS[form]
     return array, data
 
@@ -113,8 +115,8 @@ def test_rows_of_ones_give_the_same_bits_as_their_values():
     values = ones._replace(values=np.ones(csr_array(array).nnz))
     drawn, _ = drawn_of(False, rng)
     x, y, g, h = *rng.standard_normal((2, D)), np.empty(D), np.empty(D)
-    linear.differences(forms.LOGISTIC, ones, ALPHA, *drawn, x, y, g)
-    linear.differences(forms.LOGISTIC, values, ALPHA, *drawn, x, y, h)
+    linear.differences(loop_inputs.LOGISTIC, ones, ALPHA, *drawn, x, y, g)
+    linear.differences(loop_inputs.LOGISTIC, values, ALPHA, *drawn, x, y, h)
     np.testing.assert_array_equal(g, h)
 
 
@@ -124,6 +126,6 @@ def test_an_index_outside_is_refused_before_anything_is_read(wrong):
     (_, none, _), _ = drawn_of(False, np.random.default_rng(9))
     drawn = np.array([0, wrong]), none, 2
     with pytest.raises(IndexError, match="outside 0"):
-        linear.gradients(forms.LOGISTIC, data, 0.0, *drawn, np.zeros(D), np.zeros(D))
+        linear.gradients(loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D), np.zeros(D))
     with pytest.raises(IndexError, match="another size"):
-        linear.gradients(forms.LOGISTIC, data, 0.0, *drawn, np.zeros(D - 1), np.zeros(D))
+        linear.gradients(loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D - 1), np.zeros(D))

@@ -5,7 +5,7 @@ import pytest
 from helpers import as_matrix, in_chunks, on_pattern, random_pattern
 from numpy.testing import assert_allclose
 
-from pfbench.kernels import observed, welsch
+from pfbench.kernels import observed_entries, welsch
 from pfbench.points import Pattern
 
 # Row 0, two middle rows and the last row are empty: the places where a row search goes wrong.
@@ -24,7 +24,7 @@ def pattern(request):
 
 def reading(pattern, rng):
     M, N = pattern.shape
-    return observed.Reading(
+    return observed_entries.EntryView(
         rng.standard_normal(pattern.n), 0.3, 0.7, rng.standard_normal(M), rng.standard_normal(N)
     )
 
@@ -37,23 +37,23 @@ def read(pattern, x):
 def test_read_rows_is_the_rank_one_step(pattern):
     x = reading(pattern, np.random.default_rng(2))
     out = np.empty(pattern.n)
-    observed.read_rows(0, pattern.shape[0], pattern.rows, x, out)
+    observed_entries.write_entries(0, pattern.shape[0], pattern.rows, x, out)
     assert_allclose(out, read(pattern, x), rtol=1e-14, atol=1e-15)
 
 
 def test_read_rows_touches_only_the_given_rows(pattern):
     x = reading(pattern, np.random.default_rng(2))
     out = np.full(pattern.n, np.nan)
-    observed.read_rows(1, 3, pattern.rows, x, out)
+    observed_entries.write_entries(1, 3, pattern.rows, x, out)
     assert np.array_equal(~np.isnan(out), np.isin(pattern.row_numbers(), [1, 2]))
 
 
 def test_row_of_and_read_at_find_each_position(pattern):
     x = reading(pattern, np.random.default_rng(2))
     positions = range(pattern.n)
-    found = [observed.row_of(pattern.rows.indptr, k) for k in positions]
+    found = [observed_entries.find_row(pattern.rows.indptr, k) for k in positions]
     assert found == pattern.row_numbers().tolist()
-    entries = [observed.read_at(pattern.rows, x, k) for k in positions]
+    entries = [observed_entries.entry_at_position(pattern.rows, x, k) for k in positions]
     assert_allclose(entries, read(pattern, x), rtol=1e-14, atol=1e-15)
 
 
@@ -61,20 +61,20 @@ def test_inner_is_a_bilinear_form(pattern):
     rng = np.random.default_rng(3)
     g, u, v = (rng.standard_normal(size) for size in (pattern.n, *pattern.shape))
     expected = u @ as_matrix(pattern, g) @ v
-    found = observed.inner_rows(0, pattern.shape[0], pattern.rows, g, u, v)
+    found = observed_entries.inner_rows(0, pattern.shape[0], pattern.rows, g, u, v)
     assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
     bounds = in_chunks(pattern, 1, 3).bounds
-    found = observed.inner_parallel(bounds, pattern.rows, g, u, v)
+    found = observed_entries.inner_parallel(bounds, pattern.rows, g, u, v)
     assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
 
 
 def test_inner_read_is_that_of_what_is_read(pattern):
     rng = np.random.default_rng(3)
     x, g = reading(pattern, rng), rng.standard_normal(pattern.n)
-    found = observed.inner_read_rows(0, pattern.shape[0], pattern.rows, g, x)
+    found = observed_entries.inner_read_rows(0, pattern.shape[0], pattern.rows, g, x)
     assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
     bounds = in_chunks(pattern, 1, 3).bounds
-    found = observed.inner_read_parallel(bounds, pattern.rows, g, x)
+    found = observed_entries.inner_read_parallel(bounds, pattern.rows, g, x)
     assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
 
 
@@ -87,9 +87,9 @@ def test_normal_step_is_two_products(pattern, cuts):
     u, y = np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, v, previous, 0.4, u, y)
     if cuts:
-        square = observed.normal_parallel(bounds, *arguments)
+        square = observed_entries.normal_parallel(bounds, *arguments)
     else:
-        square = observed.normal_rows(0, M, *arguments)
+        square = observed_entries.normal_rows(0, M, *arguments)
     expected = G @ v - 0.4 * previous
     assert_allclose(u, expected, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ expected, rtol=1e-13, atol=1e-14)
@@ -104,9 +104,11 @@ def test_a_first_step_is_two_products_and_the_inner_product_of_entries(pattern, 
     G, u, y = as_matrix(pattern, g), np.empty(M), np.zeros(N)
     arguments = (pattern.rows, g, x, v, u, y)
     if cuts:
-        square, inner = observed.first_parallel(in_chunks(pattern, *cuts).bounds, *arguments)
+        square, inner = observed_entries.first_parallel(
+            in_chunks(pattern, *cuts).bounds, *arguments
+        )
     else:
-        square, inner = observed.first_rows(0, M, *arguments)
+        square, inner = observed_entries.first_rows(0, M, *arguments)
     assert_allclose(u, G @ v, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ (G @ v), rtol=1e-13, atol=1e-14)
     assert_allclose(square, u @ u, rtol=1e-13)
@@ -120,12 +122,12 @@ def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
     targets = rng.standard_normal(pattern.n)
     serial = reading(pattern, rng)
     parallel = serial._replace(values=serial.values.copy())
-    entries = welsch.Entries(*pattern.rows, targets, 0.8)
+    entries = welsch.WelschEntries(*pattern.rows, targets, 0.8)
     total = welsch.loss_rows(0, M, entries, serial)
     assert_allclose(welsch.loss_parallel(bounds, entries, parallel), total, rtol=1e-14)
     out = np.empty((2, pattern.n))
-    observed.read_rows(0, M, pattern.rows, serial, out[0])
-    observed.read_parallel(bounds, pattern.rows, parallel, out[1])
+    observed_entries.write_entries(0, M, pattern.rows, serial, out[0])
+    observed_entries.write_entries_parallel(bounds, pattern.rows, parallel, out[1])
     assert_allclose(out[1], out[0], rtol=1e-15)
     g = np.empty((2, pattern.n))
     welsch.gradient_rows(0, M, entries, serial, 0.1, g[0])

@@ -10,14 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from pfbench.kernels import forms, linear, multitask, sensing
+from pfbench.kernels import linear, loop_inputs, multitask_kernels, sensing_kernels
 
 N, D, M = 17, 6, 4
-KINDS = (forms.LOGISTIC, forms.ROBUST, forms.LOG_COSH, forms.SQUARE)
+KINDS = (loop_inputs.LOGISTIC, loop_inputs.ROBUST, loop_inputs.LOG_COSH, loop_inputs.SQUARE)
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
 TWINS = {
     (module.__name__, name): loop.twin
-    for module in (linear, multitask, sensing)
+    for module in (linear, multitask_kernels, sensing_kernels)
     for name, loop in vars(module).items()
     if hasattr(loop, "twin")
 }
@@ -26,7 +26,9 @@ TWINS = {
 def data(form, rng):
     there = rng.random((N, D)) < (1.1 if form == "dense" else 0.4)
     array = there * (1.0 if form == "ones" else rng.standard_normal((N, D)))
-    return forms.Data.of(csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0))
+    return loop_inputs.RowData.from_matrix(
+        csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0)
+    )
 
 
 def tasks(rng):
@@ -34,7 +36,7 @@ def tasks(rng):
     signs = np.where(rng.random(N) < 0.5, 1.0, -1.0)
     bounds = np.searchsorted(task, np.arange(M + 1))
     offsets = rng.standard_normal(M)
-    return forms.Tasks(rng.standard_normal((N, D)), signs, task, bounds, offsets)
+    return loop_inputs.TaskData(rng.standard_normal((N, D)), signs, task, bounds, offsets)
 
 
 def linear_arguments(name, rng, kind, form, counts):
@@ -60,7 +62,7 @@ def linear_arguments(name, rng, kind, form, counts):
 def other_arguments(module, name, rng):
     indices, weights = np.array([3, 0, 3, 16, 5]), rng.random(5)
     each, out = rng.standard_normal(N), rng.standard_normal((M, D))
-    if module == multitask.__name__:
+    if module == multitask_kernels.__name__:
         theta, other = rng.standard_normal((2, M, D))
         return {
             "task_loss": (1, tasks(rng), theta),
@@ -70,7 +72,7 @@ def other_arguments(module, name, rng):
             "add_differences": (tasks(rng), indices, weights, theta, other, out),
         }.get(name, (tasks(rng), indices, theta, each[:5]))
     rows, (x, g, mean) = rng.standard_normal((N, D)), rng.standard_normal((3, D))
-    sampled = forms.Sampled(rows, indices, weights, rng.standard_normal(5))
+    sampled = loop_inputs.SampledRows(rows, indices, weights, rng.standard_normal(5))
     return {
         "products": (1, 4, rows, indices, x, each[:5]),
         "add_normal": (0, 5, sampled, x, g),
@@ -114,12 +116,16 @@ def test_a_twin_refuses_what_its_loop_refuses(wrong):
     drawn = indices, np.empty(0, dtype=np.int64), 2
     with pytest.raises(IndexError, match="outside 0"):
         TWINS[linear.__name__, "gradients"](
-            forms.SQUARE, data("sparse", rng), 0.0, *drawn, np.zeros(D), np.zeros(D)
+            loop_inputs.SQUARE, data("sparse", rng), 0.0, *drawn, np.zeros(D), np.zeros(D)
         )
     with pytest.raises(IndexError, match="another size"):
-        TWINS[linear.__name__, "total_loss"](forms.SQUARE, data("sparse", rng), np.zeros(D - 1))
+        TWINS[linear.__name__, "total_loss"](
+            loop_inputs.SQUARE, data("sparse", rng), np.zeros(D - 1)
+        )
     with pytest.raises(IndexError, match="outside 0"):
-        TWINS[multitask.__name__, "add_rows"](tasks(rng), indices, np.ones(2), np.zeros((M, D)))
+        TWINS[multitask_kernels.__name__, "add_rows"](
+            tasks(rng), indices, np.ones(2), np.zeros((M, D))
+        )
 
 
 RUNS = """

@@ -28,7 +28,7 @@ def test_largest_eigenvalue_from_any_start_above_it(k, seed):
     a, b = lanczos_coefficients(rng, k)
     top = np.linalg.eigvalsh(dense(a, b, k))[-1]
     above = top * (1.0 + 10.0 ** rng.uniform(-14, 3))
-    assert_allclose(tridiagonal.largest_eigenvalue(a, b, k, above), top, rtol=1e-12)
+    assert_allclose(tridiagonal.find_largest_eigenvalue(a, b, k, above), top, rtol=1e-12)
 
 
 @given(st.integers(1, 30), st.integers(0, 2**32 - 1))
@@ -37,7 +37,9 @@ def test_leading_eigenvector(k, seed):
     T = dense(a, b, k)
     top = np.linalg.eigvalsh(T)[-1]
     q = np.full(k + 3, np.nan)
-    tridiagonal.leading_eigenvector(a, b, k, tridiagonal.largest_eigenvalue(a, b, k, 2 * top), q)
+    tridiagonal.leading_eigenvector(
+        a, b, k, tridiagonal.find_largest_eigenvalue(a, b, k, 2 * top), q
+    )
     assert np.isnan(q[k:]).all()  # only the first k entries are written
     assert_allclose(np.linalg.norm(q[:k]), 1.0, rtol=1e-13)
     assert_allclose(T @ q[:k], top * q[:k], atol=1e-11 * top)
@@ -48,7 +50,7 @@ def test_leading_eigenvector_that_grows_over_many_orders_of_magnitude():
     a, b = np.full(20, 1.0), np.full(20, 1e-3)
     a[-1] = 5.0
     q = np.empty(20)
-    top = tridiagonal.largest_eigenvalue(a, b, 20, 6.0)
+    top = tridiagonal.find_largest_eigenvalue(a, b, 20, 6.0)
     tridiagonal.leading_eigenvector(a, b, 20, top, q)
     assert_allclose(np.abs(q / q[-1])[::-1][:5], (1e-3 / 4.0) ** np.arange(5), rtol=1e-3)
 

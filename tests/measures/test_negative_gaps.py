@@ -11,7 +11,7 @@ from pfbench.adapters.frank_wolfe_jl import read_trajectory
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.problems import FiniteSum
-from pfbench.runs.planning.own_problem import own_problem
+from pfbench.runs.planning.user_problem import check_user_problem
 from pfbench.sets import L1Ball, Simplex
 
 T = np.array([0.3, 0.0])
@@ -100,7 +100,7 @@ def test_it_is_seen_on_the_way_only_where_it_is_recorded(measures, status):
 def test_a_problem_with_it_is_refused_where_it_enters(case):
     problem = WRONG[case]
     with pytest.raises(InputError, match=WORDS):
-        own_problem(Selector.parse("my_file.py:NAME"), problem)
+        check_user_problem(Selector.parse("my_file.py:NAME"), problem)
     with pytest.raises(InputError, match=WORDS):
         from_functions(problem.value, problem.gradient, problem.set, start=problem.start())
 

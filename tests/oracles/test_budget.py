@@ -65,8 +65,8 @@ def test_one_unit_too_little_refuses_the_call(verb):
     with pytest.raises(BudgetExhausted):
         call(oracles)
     assert getattr(ledger.counts(), kind) == 0
-    assert f"{amount} {kind}" in ledger.ended
-    assert f"budget of {amount - 1}" in ledger.ended
+    assert f"{amount} {kind}" in ledger.end_reason
+    assert f"budget of {amount - 1}" in ledger.end_reason
 
 
 @given(
@@ -125,11 +125,11 @@ def test_after_the_budget_is_spent_no_verb_answers_again(exhausted):
             oracles.lo(None)
     with pytest.raises(BudgetExhausted):
         call(oracles)
-    reason, counts, asked = ledger.ended, ledger.counts(), list(backend.asked)
+    reason, counts, asked = ledger.end_reason, ledger.counts(), list(backend.asked)
     for other, _, _ in VERBS.values():
         with pytest.raises(BudgetExhausted, match="budget"):
             other(oracles)
-    assert (ledger.ended, ledger.counts(), backend.asked) == (reason, counts, asked)
+    assert (ledger.end_reason, ledger.counts(), backend.asked) == (reason, counts, asked)
 
 
 def test_a_refused_gradient_charges_neither_of_its_two_counts():
@@ -230,4 +230,4 @@ def test_a_deadline_that_was_noticed_ends_the_quiet_of_every_verb():
 def test_without_a_budget_nothing_is_limited():
     _, ledger, _ = oracles_of()
     assert ledger.limits == [MOST_COUNTED] * len(COUNTED)
-    assert ledger.ended == ""
+    assert ledger.end_reason == ""

@@ -13,7 +13,17 @@ import pfbench as pf
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import Factored, combine, descent, distance, form_of, inner, keep, tilt, view
+from pfbench.points import (
+    FactoredMatrix,
+    combine,
+    descent,
+    distance,
+    infer_format,
+    inner,
+    keep,
+    tilt,
+    view,
+)
 
 CALLS = int(os.environ.get("PFBENCH_FUZZ", "10000"))
 
@@ -144,7 +154,7 @@ def test_every_call_is_answered_as_it_should_be_or_refused_in_a_sentence(name):
     problem = PROBLEMS[name]
     rng = np.random.default_rng(7)
     verbs = [verb for verb in VERBS if verb not in problem.lacks] + list(OPERATIONS)
-    form, ledger = form_of(problem.start()), Ledger()
+    form, ledger = infer_format(problem.start()), Ledger()
     ask = Oracles(problem.open(rng), ledger, problem.set.diameter, form)
     x, refused = problem.start(), 0
     for _ in range(CALLS // len(PROBLEMS)):
@@ -163,7 +173,7 @@ def test_every_call_is_answered_as_it_should_be_or_refused_in_a_sentence(name):
         elif verb == "lo":
             assert form.is_vertex(answer)
     assert refused > CALLS // len(PROBLEMS) // 5
-    if isinstance(x, Factored):
+    if isinstance(x, FactoredMatrix):
         assert not x.values().any()
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import StalePoint
-from pfbench.points import Factored, combine, distance, inner, keep
+from pfbench.points import FactoredMatrix, combine, distance, inner, keep
 from pfbench.problems.catalogue import problem as problem_named
 
 PATTERN = random_pattern(np.random.default_rng(0))
@@ -188,7 +188,7 @@ def test_a_full_step_drops_the_point_before(rng):
     assert_array_equal(x0.values(), values)  # as long as the step is only recorded
     x1.settle()
     assert_allclose(x1.values(), on_pattern(PATTERN, vertex.matrix()), atol=1e-15)
-    assert x1._trail.atoms.used == 1  # and its atoms are not held in memory either
+    assert x1._trail.atoms.atom_count == 1  # and its atoms are not held in memory either
     with pytest.raises(StalePoint, match="keep"):
         x0.values()
 
@@ -214,7 +214,7 @@ def test_trial_points_of_a_line_search_leave_the_point_where_it_is(recovery, rng
         expected = np.mean(1.0 - np.exp(-z * z / (2 * recovery.sigma)))
         assert_allclose(recovery.value(trial), expected, rtol=1e-13)
     assert_array_equal(x._trail.values, stored)
-    assert x._trail.atoms.used == len(x.factors().weights) + 1  # one slot for all trials
+    assert x._trail.atoms.atom_count == len(x.factors().weights) + 1  # one slot for all trials
     recovery.gradient(trials[0.5])
     with pytest.raises(StalePoint):  # the trials that were not taken are gone
         trials[0.1].values()
@@ -258,7 +258,7 @@ def test_keep_applies_nothing(rng):
 
 
 def test_the_points_of_a_sequence_share_one_vector_of_values(rng):
-    x = Factored.zero(PATTERN)
+    x = FactoredMatrix.zero(PATTERN)
     for _ in range(3):
         moved = combine(x, random_vertex(rng, PATTERN), 0.5)
         assert np.shares_memory(moved.reading().values, x.reading().values)
@@ -271,7 +271,7 @@ def test_the_points_of_a_sequence_share_one_vector_of_values(rng):
 @pytest.mark.parametrize("limit", [1, 3, 10])
 def test_compressing_atoms_changes_nothing_beyond_rounding(limit):
     def run(limit):
-        rng, x = np.random.default_rng(5), Factored.zero(PATTERN)
+        rng, x = np.random.default_rng(5), FactoredMatrix.zero(PATTERN)
         for _ in range(40):
             if limit:
                 x._trail.limit = limit
@@ -287,7 +287,7 @@ def test_compressing_atoms_changes_nothing_beyond_rounding(limit):
 
 
 def test_a_long_run_holds_a_bounded_number_of_atoms(rng):
-    x = Factored.zero(PATTERN)
+    x = FactoredMatrix.zero(PATTERN)
     for _ in range(400):
         x = combine(x, random_vertex(rng, PATTERN), 0.01)
     assert len(x.factors().weights) <= 65
@@ -323,8 +323,8 @@ def test_a_view_reads_as_the_point_and_moves_as_a_copy():
     assert seen.reading().values is x.reading().values  # so far nothing is copied
     assert x.reading().b != 0.0  # and the recorded step of x not applied
     moved = combine(seen, problem.set.random_vertex(rng, problem.pattern), 0.5)
-    assert isinstance(moved, Factored)
-    assert not moved.lent
+    assert isinstance(moved, FactoredMatrix)
+    assert not moved.is_borrowed
     assert moved.reading().values is not x.reading().values
     assert_array_equal(x.values(), own.values())
     assert_array_equal(seen.values(), own.values())

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import InputError
 from pfbench.points import (
-    Factored,
+    FactoredMatrix,
     RankOne,
     combine,
     descent,
@@ -22,7 +22,7 @@ from pfbench.points import (
     shift,
     tilt,
 )
-from pfbench.points.atoms import Factors, frobenius_norm, orthogonalised
+from pfbench.points.atoms import Factors, frobenius_norm, orthogonalise_factors
 from pfbench.points.operators import DenseOperator, SparseOperator
 
 PATTERN = random_pattern(np.random.default_rng(0))
@@ -36,7 +36,7 @@ def several_kinds(rng):
     recorded = combine(recorded, random_vertex(rng, PATTERN), 0.4)
     behind = random_point(rng, PATTERN)
     combine(behind, random_vertex(rng, PATTERN), 0.4).settle()
-    return [settled, recorded, behind, Factored.zero(PATTERN)]
+    return [settled, recorded, behind, FactoredMatrix.zero(PATTERN)]
 
 
 @given(SEEDS)
@@ -61,7 +61,7 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
     """Along a sequence that shares its atoms with its start, and where it does not."""
     rng = np.random.default_rng(seed)
     l, other = rng.standard_normal(PATTERN.n), random_point(rng, PATTERN)  # noqa: E741
-    u = Factored.from_factors(PATTERN, other.factors())
+    u = FactoredMatrix.from_factors(PATTERN, other.factors())
     x = keep(u)
     for step in range(12):
         vertex = random_vertex(rng, PATTERN)
@@ -175,7 +175,7 @@ def test_operators_multiply_like_their_dense_matrix(seed, c, first):
         DenseOperator(as_matrix(PATTERN, g)),
         tilt(g, x, u, c),
     ):
-        for G in (operator, operator.scaled(0.25)):
+        for G in (operator, operator.scale(0.25)):
             dense, left, y = G.dense(), np.empty(M), np.full(N, np.nan)
             square = G.normal_step(v, previous, beta, left, y)
             expected = dense @ v - beta * previous
@@ -183,8 +183,8 @@ def test_operators_multiply_like_their_dense_matrix(seed, c, first):
             assert_allclose(y, dense.T @ expected, atol=1e-10)
             assert_allclose(square, expected @ expected, rtol=1e-11)
             assert G.shape == dense.shape
-            assert G.largest() > 0.0
-        assert_allclose(operator.scaled(0.25).dense(), 0.25 * operator.dense(), rtol=1e-15)
+            assert G.magnitude() > 0.0
+        assert_allclose(operator.scale(0.25).dense(), 0.25 * operator.dense(), rtol=1e-15)
 
 
 @given(st.lists(REALS, min_size=3, max_size=3), REALS)
@@ -226,7 +226,7 @@ def test_singular_values_of_a_factored_matrix():
         rng.standard_normal(9), rng.standard_normal((9, 5)), rng.standard_normal((9, 4))
     )
     whole = (parts.left * parts.weights[:, None]).T @ parts.right
-    found = orthogonalised(parts)
+    found = orthogonalise_factors(parts)
     assert_allclose(found.weights, np.linalg.svd(whole, compute_uv=False), rtol=1e-12)
     assert_allclose((found.left * found.weights[:, None]).T @ found.right, whole, atol=1e-13)
     assert_allclose(found.left @ found.left.T, np.eye(4), atol=1e-13)
@@ -258,8 +258,8 @@ OTHER = random_pattern(np.random.default_rng(1))
     [
         RankOne(np.ones(4), np.ones(4), 1.0),
         RankOne(np.ones(1), np.ones(1), 1.0),  # would broadcast
-        Factored.zero(OTHER),  # the same shape and number of entries, other positions
-        Factored.zero(random_pattern(np.random.default_rng(0), n=3)),
+        FactoredMatrix.zero(OTHER),  # the same shape and number of entries, other positions
+        FactoredMatrix.zero(random_pattern(np.random.default_rng(0), n=3)),
         np.zeros(PATTERN.shape),
         "x",
     ],
@@ -277,7 +277,7 @@ def test_what_is_no_point_is_refused():
     with pytest.raises(InputError, match=r"not \[1.0\]"):
         combine([1.0], np.ones(1), 0.5)
     with pytest.raises(InputError, match="str"):
-        distance(Factored.zero(PATTERN), "x")
+        distance(FactoredMatrix.zero(PATTERN), "x")
 
 
 def test_a_factored_point_can_be_made_from_its_factors_alone():
@@ -302,7 +302,7 @@ def test_values_of_another_form_make_no_point(values):
     """A shorter one was written beyond its end."""
     factors = random_point(np.random.default_rng(0), PATTERN).factors()
     with pytest.raises(InputError, match="values must be an array of float64"):
-        Factored.from_factors(PATTERN, factors, values)
+        FactoredMatrix.from_factors(PATTERN, factors, values)
 
 
 @pytest.mark.parametrize("part", ["weights", "left", "right"])
@@ -310,13 +310,13 @@ def test_factors_of_another_form_make_no_point(part):
     factors = random_point(np.random.default_rng(0), PATTERN).factors()
     wrong = factors._replace(**{part: getattr(factors, part)[:, :-1] if part != "weights" else 3})
     with pytest.raises((InputError, TypeError)):
-        Factored.from_factors(PATTERN, wrong)
+        FactoredMatrix.from_factors(PATTERN, wrong)
 
 
 def test_values_that_are_read_only_are_copied():
     factors = random_point(np.random.default_rng(0), PATTERN).factors()
-    values = Factored.from_factors(PATTERN, factors).values()
+    values = FactoredMatrix.from_factors(PATTERN, factors).values()
     values.setflags(write=False)
-    x = Factored.from_factors(PATTERN, factors, values)
+    x = FactoredMatrix.from_factors(PATTERN, factors, values)
     combine(x, RankOne(np.ones(5), np.ones(4), 1.0, PATTERN), 0.5).settle()
-    assert_array_equal(values, Factored.from_factors(PATTERN, factors).values())
+    assert_array_equal(values, FactoredMatrix.from_factors(PATTERN, factors).values())

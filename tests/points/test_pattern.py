@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.kernels.compiled import threads
+from pfbench.kernels.numba_compilation import threads
 from pfbench.points import Pattern
 from pfbench.points import pattern as pattern_module
 

@@ -8,7 +8,7 @@ import pfbench as pf
 from pfbench.base.selectors import Selector
 from pfbench.points import Pattern
 from pfbench.problems import PROBLEMS
-from pfbench.problems.catalogue import named_problem
+from pfbench.problems.catalogue import build_problem
 
 SMALL = {
     "robust-matrix-recovery": {"rows": 6, "columns": 5, "rank": 1, "density": 0.5},
@@ -56,7 +56,7 @@ def test_positions_are_sorted_once(monkeypatch):
 
 def test_one_object_under_two_names_keeps_both():
     given = PROBLEMS["simplex-norm"].build({"columns": 4})
-    one, other = given.called("one", {"columns": 4}), given.called("other", {})
+    one, other = given.with_selector("one", {"columns": 4}), given.with_selector("other", {})
     assert (one.name, other.name, given.name) == ("one", "other", "simplex-norm")
     assert (one.parameters, other.parameters) == ({"columns": 4}, {})
     assert type(one) is type(given)
@@ -69,4 +69,4 @@ def test_a_parameter_that_is_a_text_stays_one(text):
     """It is refused, or looked for, as it was written."""
     selector = Selector.parse(f"robust-matrix-recovery[source={text},seed=3]")
     with pytest.raises(pf.PfbenchError, match=f"'{text}'"):
-        named_problem(selector)
+        build_problem(selector)

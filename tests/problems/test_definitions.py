@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pfbench.base.errors import InputError, Refused, StalePoint
+from pfbench.base.errors import InputError, RefusedError, StalePoint
 from pfbench.base.sample import Sample
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import LeastSquares, LogCosh, RobustRegression
@@ -262,7 +262,7 @@ def test_lo_minimum_and_prox_belong_to_the_feasible_set(problem, seed):
 def test_prox_of_a_recovery_problem_is_refused_where_it_would_form_a_huge_matrix():
     observations = Observations((2001, 2000), np.array([0]), np.array([0]), np.ones(1))
     problem = RobustMatrixRecovery(observations)
-    with pytest.raises(Refused, match="2001 x 2000"):
+    with pytest.raises(RefusedError, match="2001 x 2000"):
         problem.prox(problem.start(), np.ones(1), 1.0)
 
 

@@ -12,10 +12,10 @@ from scipy.optimize import minimize
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, PfbenchError, Refused
+from pfbench.base.errors import InputError, PfbenchError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.problems import linear_models
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L1Penalty, WholeSpace
 
@@ -519,7 +519,7 @@ def made(name):
     """An algorithm with explicit parameters, which asks the problem for no constant."""
     cls = ALGORITHMS[name]
     extra = {"step": "open-loop", "iterations": 3} if name == "frank-wolfe" else {}
-    return cls(**{key: EXPLICIT[key] for key in cls.needed()} | extra)
+    return cls(**{key: EXPLICIT[key] for key in cls.list_required_parameters()} | extra)
 
 
 @pytest.mark.parametrize("name", LO)
@@ -527,14 +527,14 @@ def made(name):
 def test_projection_free_methods_are_refused_without_a_set(name, domain):
     with pytest.raises(PfbenchError) as error:
         solve(model("robust-regression", domain), made(name))
-    assert isinstance(error.value, Refused)
+    assert isinstance(error.value, RefusedError)
     assert_one_sentence(error, name, "feasible set")
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 @pytest.mark.parametrize("domain", ["set", "penalty"])
 def test_smooth_methods_are_refused_on_a_set_or_a_penalty(name, domain):
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         solve(model("robust-regression", domain), made(name))
     assert_one_sentence(error, name, domain)
 
@@ -572,7 +572,7 @@ def test_bad_sizes_of_synthetic_rows_are_refused_by_name(bad):
 def test_problems_by_name(name, domain):
     problem = pf.problem(name, source="synthetic", rows=30, columns=3, **domain)
     assert (problem.n, problem.d) == (30, 3)
-    assert problem.bounded == (domain == {})
+    assert problem.is_bounded == (domain == {})
     assert (problem.penalty is None) == ("penalty" not in domain)
     assert type(problem) is MODELS[name]
 

@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
 from pfbench.algorithms import algorithm
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
-from pfbench.kernels import multitask as loops
-from pfbench.problems import classes, matrix_models, moments, multitask
+from pfbench.kernels import multitask_kernels as loops
+from pfbench.problems import class_data, matrix_models, moments, multitask
 from pfbench.problems.catalogue import PROBLEMS
-from pfbench.problems.data.loading import Classification, load_multiclass
+from pfbench.problems.data.loading import ClassificationData, load_multiclass
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.runs.loop.solve import solve
@@ -115,7 +115,7 @@ def test_a_table_and_a_hessian_store_a_row_of_numbers_for_each_component(make, w
     problem = make(n=20, d=6)
     backend, x = problem.open(np.random.default_rng(0)), problem.start()
     assert backend.table(x)._slopes.nbytes == 8 * 20 * width
-    kept = getclosurevars(backend.hessian(x)._applied).nonlocals["curvatures"]
+    kept = getclosurevars(backend.hessian(x)._apply).nonlocals["curvatures"]
     assert kept.nbytes == 8 * 20 * width
 
 
@@ -193,7 +193,7 @@ def test_the_multiclass_problem_lies_above_its_tangents_and_the_multitask_does_n
 
 @PAIR
 def test_an_algorithm_without_a_set_is_refused(make):
-    with pytest.raises(Refused, match="it has a feasible set"):
+    with pytest.raises(RefusedError, match="it has a feasible set"):
         solve(make(), algorithm("svrg", iterations=3, step=0.1, batch=1, period=2))
 
 
@@ -382,14 +382,14 @@ def five_classes(monkeypatch):
     rows = rng.standard_normal((64, 4)) * (1.0, 1e3, 1e-3, 0.0) + (0.0, 5.0, 1.0, 7.0)
     rows[:, 0] = np.arange(64.0)
     features = scipy.sparse.csr_array(rows)
-    data = Classification("made up", features, labels, 5, "", verified=False)
-    monkeypatch.setattr(classes, "load_multiclass", lambda name: data)
+    data = ClassificationData("made up", features, labels, 5, "", verified=False)
+    monkeypatch.setattr(class_data, "load_multiclass", lambda name: data)
     return rows, labels
 
 
 def test_features_are_scaled_to_the_interval(five_classes):
     rows, labels = five_classes
-    found = classes.ScaledClasses().draw("made up")
+    found = class_data.ScaledClasses().draw("made up")
     assert_array_equal(found.labels, labels)
     assert found.classes == 5
     assert_allclose(found.features[:, :3].min(axis=0), -1.0, rtol=1e-12)
@@ -403,7 +403,7 @@ def test_features_are_scaled_to_the_interval(five_classes):
 @pytest.mark.parametrize("most", [None, 4])
 def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
     _, labels = five_classes
-    data = classes.ClassTasks(noise=0.0, copies=3, rows=most).draw("made up")
+    data = class_data.ClassTasks(noise=0.0, copies=3, rows=most).draw("made up")
     sizes = np.bincount(labels.astype(int)) if most is None else np.array([4, 4, 4, 3, 4])
     others = np.minimum(sizes, 64 - np.bincount(labels.astype(int)))
     assert data.offsets.shape == (15,)
@@ -421,8 +421,8 @@ def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
 
 
 def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
-    exact = classes.ClassTasks(noise=0.0, copies=40).draw("made up")
-    noisy = classes.ClassTasks(noise=0.2, copies=40).draw("made up")
+    exact = class_data.ClassTasks(noise=0.0, copies=40).draw("made up")
+    noisy = class_data.ClassTasks(noise=0.2, copies=40).draw("made up")
     assert_array_equal(exact.labels, noisy.labels)
     noise = noisy.features - exact.features
     # 19 520 entries: five standard deviations of their mean and of their mean square.
@@ -433,7 +433,7 @@ def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
 
 
 def test_the_synthetic_tasks_are_those_of_the_paper():
-    data = classes.SyntheticTasks(seed=1, rows=4000, columns=3, kinds=4, copies=2).draw()
+    data = class_data.SyntheticTasks(seed=1, rows=4000, columns=3, kinds=4, copies=2).draw()
     assert data.features.shape == (4 * 2 * 4000, 3)
     assert set(data.offsets) <= {-1.0, 1.0}
     assert_array_equal(data.offsets[::2], data.offsets[1::2])
@@ -454,7 +454,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
     """One task of one feature: y = 1 with probability 1/(1 + exp(theta a + b))."""
     ones, expected, variance = 0, 0.0, 0.0
     for seed in range(30):
-        data = classes.SyntheticTasks(seed=seed, rows=400, columns=1, kinds=1, copies=1).draw()
+        data = class_data.SyntheticTasks(seed=seed, rows=400, columns=1, kinds=1, copies=1).draw()
         fits = []
         for theta in (-1.0, 1.0):
             q = 1.0 / (1.0 + np.exp(theta * data.features[:, 0] + data.offsets[0]))
@@ -466,7 +466,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
 
 
 def test_synthetic_classes_have_a_low_rank_model_and_unit_rows():
-    data = classes.SyntheticClasses(seed=2, rows=3000, columns=6, classes=4, rank=1).draw()
+    data = class_data.SyntheticClasses(seed=2, rows=3000, columns=6, classes=4, rank=1).draw()
     assert data.features.shape == (3000, 6)
     assert_allclose(np.linalg.norm(data.features, axis=1), 1.0)
     assert data.labels.max() < data.classes == 4

@@ -11,14 +11,14 @@ from helpers import assert_one_sentence
 from numpy.testing import assert_allclose
 
 import pfbench as pf
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.points.atoms import Factors
 from pfbench.problems import matrix_regression, sensing
 from pfbench.problems.matrix_regression import MatrixRegression
-from pfbench.problems.restricted_convexity import worst_direction
-from pfbench.problems.sensing import Sensing, synthetic_sensing
+from pfbench.problems.restricted_convexity import find_worst_direction
+from pfbench.problems.sensing import SensingData, synthetic_sensing
 from pfbench.sets import NuclearBall
 
 
@@ -27,7 +27,7 @@ def tiny(w=0.0, *, n=9, shape=(3, 4), radius=2.0, seed=0, kind=np.float64, spike
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((n, math.prod(shape)))
     rows[:, 0] *= math.sqrt(spike)
-    data = Sensing(shape, rows.astype(kind), rng.standard_normal(n), sensing_variance=w)
+    data = SensingData(shape, rows.astype(kind), rng.standard_normal(n), sensing_variance=w)
     return MatrixRegression(data, NuclearBall(data.shape, radius))
 
 
@@ -172,13 +172,13 @@ def test_loss_8_is_loss_7_in_expectation_over_the_noise(threads, monkeypatch):
     monkeypatch.setattr(sensing, "threads", lambda: threads)
     rng, n, w = np.random.default_rng(6), 2, 0.7
     X, y = rng.standard_normal((n, 4)), rng.standard_normal(n)
-    clean = MatrixRegression(Sensing((2, 2), X, y), NuclearBall((2, 2), 5.0))
+    clean = MatrixRegression(SensingData((2, 2), X, y), NuclearBall((2, 2), 5.0))
     x, u = rng.standard_normal((2, 2, 2))
     values, gradients, products = [], [], []
     for signs in itertools.product((-1.0, 1.0), repeat=n * 4):
         Z = X + math.sqrt(w) * np.reshape(signs, (n, 4))
         noisy = MatrixRegression(
-            Sensing((2, 2), Z, y, sensing_variance=w), NuclearBall((2, 2), 5.0)
+            SensingData((2, 2), Z, y, sensing_variance=w), NuclearBall((2, 2), 5.0)
         )
         values.append(noisy.value(x))
         gradients.append(noisy.gradient(x))
@@ -288,7 +288,7 @@ def test_delta_of_loss_8_is_attained_where_nothing_is_seen_of_a_matrix():
     rows = np.zeros((3, 4))
     rows[:, 0] = 1.0
     problem = MatrixRegression(
-        Sensing((2, 2), rows, np.zeros(3), sensing_variance=0.5), NuclearBall((2, 2), 3.0)
+        SensingData((2, 2), rows, np.zeros(3), sensing_variance=0.5), NuclearBall((2, 2), 3.0)
     )
     least = problem.value(np.array([[0.0, 0.0], [0.0, 3.0]]))
     delta = problem.constants(problem.start()).delta
@@ -336,13 +336,13 @@ def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs
 ):
     if rank > min(problem.shape):
         with pytest.raises(InputError) as error:
-            worst_direction(problem.data, 0.25, rank=rank)
+            find_worst_direction(problem.data, 0.25, rank=rank)
         assert_one_sentence(error, f"rank={rank}")
         return
     rng = np.random.default_rng(11)
     # Above the least curvature of f, so that some direction does need a positive tau.
     alpha = 0.6 * problem.constants(problem.start()).L_f
-    worst = worst_direction(problem.data, alpha, rank=rank)
+    worst = find_worst_direction(problem.data, alpha, rank=rank)
     assert_allclose(np.linalg.svd(worst.direction, compute_uv=False).sum(), 1.0, rtol=1e-12)
     assert np.linalg.matrix_rank(worst.direction, tol=1e-9) <= rank
     assert_allclose(worst.tau, needed(problem, alpha, worst.direction), rtol=1e-9)
@@ -359,7 +359,7 @@ def test_the_worst_rank_one_direction_is_that_of_a_grid():
     grid = max(
         needed(problem, 0.7, np.outer(u, v)) for u, v in itertools.product(units[::3], units)
     )
-    found = worst_direction(problem.data, 0.7).tau
+    found = find_worst_direction(problem.data, 0.7).tau
     assert grid <= found <= grid + 1e-3
 
 
@@ -367,7 +367,7 @@ def test_a_curvature_below_that_of_f_needs_no_tau():
     problem = tiny(n=400)
     least = np.linalg.eigvalsh(Plain(problem).hessians.mean(axis=0))[0]
     for rank in (1, 3):
-        assert worst_direction(problem.data, 0.49 * least, rank=rank).tau == 0.0
+        assert find_worst_direction(problem.data, 0.49 * least, rank=rank).tau == 0.0
 
 
 @pytest.mark.parametrize(
@@ -378,8 +378,8 @@ def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, correcte
     data = synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
     problem = MatrixRegression(data, data.ball)
     assert data.variances == (1.0, 1.0)
-    assert_allclose(ratio * worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
-    assert_allclose(ratio * worst_direction(problem.data, 0.25).tau, corrected, atol=0.35)
+    assert_allclose(ratio * find_worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
+    assert_allclose(ratio * find_worst_direction(problem.data, 0.25).tau, corrected, atol=0.35)
 
 
 def blind(d=20, r=1):
@@ -390,7 +390,7 @@ def blind(d=20, r=1):
     truth = Factors(np.full(r, 10.0), np.eye(d)[:r], np.eye(d)[:r])
     theta = (truth.left.T * truth.weights) @ truth.right
     return MatrixRegression(
-        Sensing((d, d), rows, rows @ theta.ravel(), truth, (1.0, 1.0)),
+        SensingData((d, d), rows, rows @ theta.ravel(), truth, (1.0, 1.0)),
         NuclearBall((d, d), 10.0 * r),
     )
 
@@ -398,13 +398,13 @@ def blind(d=20, r=1):
 def test_a_direction_of_full_rank_that_no_rank_one_search_finds():
     """excess = -|V|^2/4 + <V, I>^2/(2 d) <= <V, I>^2/(4 d) <= |V|_*^2/(4 d), attained at I."""
     problem = blind()
-    assert worst_direction(problem.data, 0.25, rank=1).tau == 0.0
-    assert_allclose(worst_direction(problem.data, 0.25, rank=20).tau, 1.0 / 80.0, rtol=1e-6)
+    assert find_worst_direction(problem.data, 0.25, rank=1).tau == 0.0
+    assert_allclose(find_worst_direction(problem.data, 0.25, rank=20).tau, 1.0 / 80.0, rtol=1e-6)
 
 
 def test_an_estimated_sigma_hat():
     problem = blind()
-    known = problem.restricted_convexity
+    known = problem.convexity_constants
     assert (known.sigma, known.holds) == (0.5, True)
     assert_allclose(known.tau, 1.0 / 80.0, rtol=1e-6)
     assert_allclose(known.sigma_hat, 0.5 - 16.0 * 2.0 / 80.0, rtol=1e-5)
@@ -419,7 +419,7 @@ def test_sigma_hat_is_the_least_eigenvalue_where_f_is_strongly_convex():
     for name in ("loss (7), n > MN", "loss (8), n > MN"):
         problem = tiny(0.02 if "(8)" in name else 0.0, n=200)
         least = np.linalg.eigvalsh(Plain(problem).hessians.mean(axis=0))[0]
-        known = problem.restricted_convexity
+        known = problem.convexity_constants
         assert known.holds
         assert known.tau == 0.0
         assert known.sigma == known.sigma_hat
@@ -432,7 +432,7 @@ def test_sigma_hat_is_the_least_eigenvalue_where_f_is_strongly_convex():
 def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
     """n = 10 r d: a matrix with few nonzero rows is not seen at all, whatever was drawn."""
     problem = pf.problem("matrix-regression", rows=24, columns=24, rank=2, spike=1.0)
-    known = problem.restricted_convexity
+    known = problem.convexity_constants
     assert problem.n == 480
     k = 480 // 24 + 1
     kernel = np.linalg.svd(np.asarray(problem.data.rows)[:, : 24 * k])[2][-1]
@@ -447,7 +447,7 @@ def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
     constants = problem.constants(problem.start())
     assert constants.sigma_hat == math.inf
     assert "sigma_hat" not in constants.derivations
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         pf.solve(problem, pf.algorithm("cgs", epsilon=0.1))
     assert "sigma_hat" in str(error.value)
 
@@ -456,18 +456,18 @@ def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
 def test_sigma_of_lemma_1_with_the_corrected_constants(w):
     """sigma/2 = lambda_min(Sigma_x)/4 for loss (7), /8 for loss (8)."""
     data = synthetic_sensing(rows=20, columns=20, rank=1, n=390, spike=9.0, sensing_variance=w)
-    known = MatrixRegression(data, data.ball).restricted_convexity
+    known = MatrixRegression(data, data.ball).convexity_constants
     assert known.sigma / 2.0 == (0.25 if w == 0.0 else 0.125)
     assert known.sigma_hat == known.sigma - 32.0 * known.tau
     # li2019's lemma on rank one alone would need less.
     problem = MatrixRegression(data, data.ball)
-    assert worst_direction(problem.data, known.sigma / 2.0, rank=1).tau < known.tau
+    assert find_worst_direction(problem.data, known.sigma / 2.0, rank=1).tau < known.tau
 
 
 def test_why_sigma_hat_is_not_known():
-    assert "neither rank nor covariance" in tiny().restricted_convexity.words
+    assert "neither rank nor covariance" in tiny().convexity_constants.words
     data = synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
-    known = MatrixRegression(data, data.ball).restricted_convexity
+    known = MatrixRegression(data, data.ball).convexity_constants
     assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.words
     assert not known.holds
     assert math.isnan(known.sigma_hat)
@@ -572,13 +572,13 @@ def test_blocks_change_nothing_but_how_much_is_drawn_at_once(monkeypatch, block)
     given = {**SMALL, "sensing_variance": 0.2, "n": 11}
     whole = pf.problem("matrix-regression", **given)
     digest = whole.digest
-    tau, spread = worst_direction(whole.data, 0.4).tau, whole.constants(whole.start()).sigma2
+    tau, spread = find_worst_direction(whole.data, 0.4).tau, whole.constants(whole.start()).sigma2
     monkeypatch.setattr(sensing, "_BLOCK_ENTRIES", block)
     parts = pf.problem("matrix-regression", **given)
     assert np.array_equal(whole.data.rows, parts.data.rows)
     assert_allclose(parts.data.targets, whole.data.targets, rtol=1e-12)
     assert replace(whole).digest == digest
-    assert_allclose(worst_direction(parts.data, 0.4).tau, tau, rtol=1e-9)
+    assert_allclose(find_worst_direction(parts.data, 0.4).tau, tau, rtol=1e-9)
     assert_allclose(parts.constants(parts.start()).sigma2, spread, rtol=1e-12)
 
 
@@ -772,5 +772,5 @@ def test_bad_data_are_refused(change, words):
 )
 def test_a_search_with_bad_arguments_is_refused(arguments, words):
     with pytest.raises(InputError) as error:
-        worst_direction(tiny().data, **arguments)
+        find_worst_direction(tiny().data, **arguments)
     assert_one_sentence(error, *words)

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from pfbench.problems import moments
 from pfbench.problems.linear_models import LeastSquares, LogCosh
-from pfbench.problems.moments import certified_by, least_moment, moment_norm
+from pfbench.problems.moments import certificate_note, moment_norm, smallest_moment
 from pfbench.sets import WholeSpace
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "csr"])
@@ -37,16 +37,16 @@ def test_the_least_moment_is_the_smallest_eigenvalue_rounded_down(form, n, d):
     rows, weights = data(2, n, d)
     least = exact(rows, weights)[0]
     assert least > 1e-5
-    assert least * (1 - 1e-7) <= least_moment(form(rows), weights) <= least
+    assert least * (1 - 1e-7) <= smallest_moment(form(rows), weights) <= least
 
 
 @FORMS
 def test_the_least_moment_is_zero_where_it_is_not_known_to_be_positive(form):
     rows, weights = data(3, 9, 4)
-    assert least_moment(form(rows[:3]), weights[:3]) == 0.0
+    assert smallest_moment(form(rows[:3]), weights[:3]) == 0.0
     rows[:, 3] = rows[:, :3] @ [1.0, 2.0, -3.0]
-    assert least_moment(form(rows), weights) == 0.0
-    assert least_moment(form(0.0 * rows), weights) == 0.0
+    assert smallest_moment(form(rows), weights) == 0.0
+    assert smallest_moment(form(0.0 * rows), weights) == 0.0
 
 
 @FORMS
@@ -77,9 +77,9 @@ def test_above_the_side_no_gram_matrix_is_formed():
     weights = np.full(1700, 1 / 1700)
     top = float(np.linalg.norm(matrix.toarray(), 2)) ** 2 / 1700
     assert top <= moment_norm(matrix, weights) <= top * (1 + 1e-5)
-    assert "fails with probability at most 1e-09" in certified_by(matrix)
-    assert certified_by(matrix[:1500]) == ""
-    assert least_moment(matrix, weights) == 0.0
+    assert "fails with probability at most 1e-09" in certificate_note(matrix)
+    assert certificate_note(matrix[:1500]) == ""
+    assert smallest_moment(matrix, weights) == 0.0
 
 
 @FORMS

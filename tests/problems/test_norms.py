@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State
-from pfbench.claims.kim2026.separation import stretched
-from pfbench.claims.pethick2025.instances import affine, held, travel, two_points
-from pfbench.problems.normed import largest_square
-from pfbench.problems.with_norm import Normed
+from pfbench.claims.kim2026.sign_separation import make_stretched_quadratic
+from pfbench.claims.pethick2025.parabolas import affine, line_instance, travel, two_points
+from pfbench.problems.norm_constants import max_quadratic_form
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets import L2Ball
 from pfbench.sets.named_norms import NORMS, norm_ball
 
@@ -35,7 +35,7 @@ def test_no_pair_breaks_the_smoothness_in_a_norm(name, norm):
         for _ in range(6):  # a direction that is steepest for its own change
             change = problem.gradient(x) - problem.gradient(y)
             worst = max(worst, ball.dual(change) / ball.norm(x - y) / constants.L_norm)
-            x = y - ball.steepest(change)
+            x = y - ball.steepest_direction(change)
     assert worst <= 1.0 + 1e-9
     if name == "least squares":
         assert worst >= (0.6 if "from above" in constants.derivations["L_norm"] else 0.95)
@@ -44,7 +44,7 @@ def test_no_pair_breaks_the_smoothness_in_a_norm(name, norm):
 
 def test_a_large_cube_is_bounded_from_above():
     G = np.cov(np.random.default_rng(1).standard_normal((30, 60)))
-    exact, above = (largest_square(norm_ball("linf", (m,)), G[:m, :m], 1) for m in (12, 30))
+    exact, above = (max_quadratic_form(norm_ball("linf", (m,)), G[:m, :m], 1) for m in (12, 30))
     signs = np.sign(np.random.default_rng(0).standard_normal((500, 30)))
     assert np.einsum("ki,ij,kj->k", signs, G, signs).max() <= above[0]
     assert "from above" in above[1]
@@ -80,9 +80,9 @@ def test_beside_a_set_a_norm_adds_constants_alone():
     assert normed.constants(y).zeta == 1.0
     assert "set" in normed.lacks["norm"]
     method = pf.algorithm("frank-wolfe", step="open-loop", iterations=3)
-    one, other = (pf.solve(p, method, measures="fw_gap") for p in (bare, normed))
-    assert np.array_equal(one.x, other.x)
-    assert one.final["fw_gap"] == other.final["fw_gap"]
+    run, other = (pf.solve(p, method, measures="fw_gap") for p in (bare, normed))
+    assert np.array_equal(run.x, other.x)
+    assert run.final["fw_gap"] == other.final["fw_gap"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_refused(given, words):
 
 def test_points_of_another_shape_are_refused():
     with pytest.raises(InputError, match="make them equal"):
-        Normed(pf.problem("quadratic", rows=9, columns=3, set="none"), L2Ball(4))
+        NormedProblem(pf.problem("quadratic", rows=9, columns=3, set="none"), L2Ball(4))
     with pytest.raises(InputError, match="unknown set 'none'"):
         pf.problem("matrix-regression", rows=3, columns=3, rank=1, n=9, set="none")
 
@@ -135,7 +135,7 @@ def test_noise_has_the_variance_that_is_asked_for(noise, n):
 
 
 def test_a_method_for_sets_is_refused_where_there_is_none():
-    with pytest.raises(Refused, match="the constant D"):
+    with pytest.raises(RefusedError, match="the constant D"):
         pf.solve(
             pf.problem("matrix-least-squares", norm="spectral"),
             pf.algorithm("nfwu-sg", epsilon=0.1),
@@ -148,9 +148,9 @@ TOLD = {
         "columns=1,condition=1,begin=2,noise=two-point,sigma=2,norm=linf",
         two_points(9, 2.0),
     ),
-    "held": ("columns=1,condition=1,begin=-1,centre=1,set=linf,norm=linf", held(10_000)),
+    "held": ("columns=1,condition=1,begin=-1,centre=1,set=linf,norm=linf", line_instance(10_000)),
     "affine": ("columns=1,condition=0,begin=0,noise=two-point,norm=linf", affine(8)),
-    "stretched": ("columns=101,norm=linf", stretched(101)),
+    "stretched": ("columns=101,norm=linf", make_stretched_quadratic(101)),
 }
 
 

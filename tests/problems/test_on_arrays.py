@@ -107,7 +107,7 @@ def test_the_largest_singular_value_is_that_of_a_factorisation():
     exact = np.linalg.svd(matrix, compute_uv=False)[0]
     assert found.sigma == pytest.approx(exact, rel=1e-9)
     assert found.upper >= exact * (1.0 - 1e-12)
-    assert operator.scaled(2.0).inner(_one(30, 20)) == pytest.approx(2.0 * matrix[0, 0])
+    assert operator.scale(2.0).inner(_one(30, 20)) == pytest.approx(2.0 * matrix[0, 0])
 
 
 def _one(M, N):

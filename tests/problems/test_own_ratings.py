@@ -20,7 +20,7 @@ def ratings(tmp_path):
 
 def test_a_file_of_ones_own_is_read(ratings):
     problem = ratings("1\t1\t5\t0", "1\t2\t3\t0", "2\t1\t1\t0")
-    assert problem.n + problem.observations.held_values.size == 3
+    assert problem.n + problem.observations.heldout_values.size == 3
 
 
 def test_ratings_that_are_all_equal_are_refused_as_such(ratings):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.problems.smoothness import FUNCTIONS, PAPER_SMOOTHNESS, Interval, chain_bounds
+from pfbench.problems.chain_bounds import FUNCTIONS, PAPER_SMOOTHNESS, RoundedInterval, chain_bounds
 
 R = np.linspace(1e-6, 40.0, 2_000_001)
 BOUND = chain_bounds()
@@ -96,7 +96,7 @@ def inside(number, interval):
 
 @given(NUMBERS, NUMBERS, NUMBERS, NUMBERS, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_operations_enclose_the_exact_result(a, b, c, d, s, t):
-    x, y = (Interval(np.array(min(pair)), np.array(max(pair))) for pair in ((a, b), (c, d)))
+    x, y = (RoundedInterval(np.array(min(pair)), np.array(max(pair))) for pair in ((a, b), (c, d)))
     with decimal.localcontext(prec=2500, Emin=-5000, Emax=5000):
         # Exact points of the two intervals, ends included.
         p, q = (
@@ -112,7 +112,7 @@ def test_operations_enclose_the_exact_result(a, b, c, d, s, t):
 
 @given(st.floats(-700.0, 700.0))
 def test_exp_and_sqrt_enclose_the_exact_result(a):
-    point = Interval.of(a)
+    point = RoundedInterval.exact(a)
     with decimal.localcontext(prec=40):
         assert inside(decimal.Decimal(a).exp(), point.exp())
         assert inside(decimal.Decimal(abs(a)).sqrt(), point.modulus().sqrt())
@@ -122,7 +122,7 @@ def test_exp_and_sqrt_enclose_the_exact_result(a):
 def test_exp_over_many_arguments():
     """The error of exp that the enclosures rest on, on the arguments where they are evaluated."""
     a = -np.random.default_rng(0).uniform(0.0, 50.0, size=4000) + 1.0
-    enclosed = Interval(a, a).exp()
+    enclosed = RoundedInterval(a, a).exp()
     with decimal.localcontext(prec=40):
         for number, lower, upper in zip(a, enclosed.lower, enclosed.upper, strict=True):
             assert decimal.Decimal(lower) <= decimal.Decimal(number).exp() <= decimal.Decimal(upper)

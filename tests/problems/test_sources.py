@@ -116,13 +116,13 @@ def test_digits_are_centred_and_hold_out_other_pixels():
     total = 1797 * 64
     assert data.shape == (1797, 64)
     assert data.values.size == round(0.3 * total)
-    assert data.held_values.size == round(0.2 * total)
-    seen, held = data.rows * 64 + data.columns, data.held_rows * 64 + data.held_columns
+    assert data.heldout_values.size == round(0.2 * total)
+    seen, held = data.rows * 64 + data.columns, data.heldout_rows * 64 + data.heldout_columns
     assert not set(seen) & set(held)
     assert len(set(seen)) == len(seen)
     assert len(set(held)) == len(held)
     assert abs(data.values.mean()) < 1e-12
-    pixels = np.concatenate([data.values, data.held_values]) + data.centre
+    pixels = np.concatenate([data.values, data.heldout_values]) + data.centre
     assert_allclose(pixels, np.round(pixels), atol=1e-12)
     assert 0 <= pixels.min() <= pixels.max() <= 16.0 + 1e-12
 
@@ -133,7 +133,7 @@ def test_digits_have_the_measures_of_held_out_pixels_where_there_are_any():
     assert set(with_some.measures()) == {"rmse_heldout", "rmse_heldout_mean"}
     assert set(without.measures()) == set()
     start = State(with_some.start())
-    held = with_some.observations.held_values
+    held = with_some.observations.heldout_values
     expected = np.sqrt(np.mean(held**2))  # the zero matrix predicts the mean, by centring
     assert_allclose(with_some.measures()["rmse_heldout"](with_some, start), expected, rtol=1e-12)
     mean = with_some.measures()["rmse_heldout_mean"](with_some, start)

@@ -8,17 +8,23 @@ import pytest
 from forged_receipts import THEOREM, content, forged, run
 
 from pfbench.base.errors import InputError
-from pfbench.receipts.again import Checked, How, untouched
-from pfbench.receipts.checking import _Asking, _otherwise, _verdict
-from pfbench.receipts.content import RECEIPT
-from pfbench.receipts.page import shown
-from pfbench.receipts.redone import alone, is_found, none_of, statements, verdict_on
-from pfbench.receipts.runs import by_cell, cells, tried
+from pfbench.receipts.receipt_page import render_pages
+from pfbench.receipts.receipt_runs import cells, group_by_cell, run_cell
+from pfbench.receipts.recheck import CheckOutcome, CheckPlan, call_protected
+from pfbench.receipts.theorem_check import _record_verdict, _statement_differences, _TheoremTasks
+from pfbench.receipts.theorem_receipt import RECEIPT
+from pfbench.receipts.worker_tasks import (
+    describe_isolated_difference,
+    explain_missing_runs,
+    fault_is_caught,
+    recompute_verdict,
+    statements,
+)
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.pack import check_new
-from pfbench.runs.storage.archive import opened, write_archive
-from pfbench.verification.own import stated
+from pfbench.runs.storage.archive import open_archive, write_archive
 from pfbench.verification.session import judge
+from pfbench.verification.user_claims import load_claims
 
 
 @pytest.fixture
@@ -76,10 +82,10 @@ def test_what_follows_from_the_code_is_what_it_says(receipt, importable, change,
     about, rows, inside = content(receipt)
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
     said = statements(theorem, about["seed"], about["faults"]["most"])
-    old = by_cell(about["cells"], rows)
-    assert list(_otherwise(about, old, said)) == []
+    old = group_by_cell(about["cells"], rows)
+    assert list(_statement_differences(about, old, said)) == []
     change(about)
-    assert any(says in text for text in _otherwise(about, old, said))
+    assert any(says in text for text in _statement_differences(about, old, said))
 
 
 @pytest.mark.parametrize("part", ["claimed", "reason", "measured"])
@@ -87,20 +93,22 @@ def test_each_part_of_a_verdict_is_made_again(receipt, importable, part):
     about, _, inside = content(receipt)
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
     there = next(one for one in about["verdicts"] if one["claim"] == "lazy-count")
-    again = verdict_on(theorem, "lazy-count", "quick", about["seed"])
-    honest, wrong = Checked(), Checked()
-    _verdict(there, honest, True, again)
+    again = recompute_verdict(theorem, "lazy-count", "quick", about["seed"])
+    honest, wrong = CheckOutcome(), CheckOutcome()
+    _record_verdict(there, honest, True, again)
     told = "Found by all." if part == "reason" else there[part] | {"sfo": 1.0, ": sfo": 1.0}
-    _verdict(there | {part: told}, wrong, True, again)
-    assert honest.off == []
-    assert f"the verdict on lazy-count: {part}" in wrong.off[0]
+    _record_verdict(there | {part: told}, wrong, True, again)
+    assert honest.deviations == []
+    assert f"the verdict on lazy-count: {part}" in wrong.deviations[0]
 
 
 def test_a_cell_whose_runs_are_left_out_is_tried(receipt, importable):
     """Its runs can be made, whatever is said of them."""
     _, _, inside = content(receipt)
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
-    assert "can be made, and by the receipt not: too slow" in none_of(theorem, 0, 0, "too slow")
+    assert "can be made, and by the receipt not: too slow" in explain_missing_runs(
+        theorem, 0, 0, "too slow"
+    )
 
 
 def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(receipt, importable):
@@ -108,11 +116,13 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(rece
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
     found = next(one for one in about["faults"]["generated"] if one["found_by"])
     how = about["effort"], about["seed"]
-    assert is_found(theorem, found["method"], found["fault"], found["found_by"], *how)
-    assert not is_found(theorem, found["method"], found["fault"], "", *how)
-    asking = _Asking(about, {}, How(ThisProcess(), random.Random(0), True, 1.0), Checked())
+    assert fault_is_caught(theorem, found["method"], found["fault"], found["found_by"], *how)
+    assert not fault_is_caught(theorem, found["method"], found["fault"], "", *how)
+    asking = _TheoremTasks(
+        about, {}, CheckPlan(ThisProcess(), random.Random(0), True, 1.0), CheckOutcome()
+    )
     found |= {"found_by": None, "equivalent": "runs"}
-    asked = {one.what for one in asking.findings()}
+    asked = {one.description for one in asking.findings()}
     assert f"fault {found['fault']}" in asked  # there are four, and all are looked at
 
 
@@ -167,7 +177,7 @@ def before_and_after(path, to):
 @pytest.mark.parametrize("trick", [changed_case, beside, other_local_name, before_and_after])
 def test_what_is_no_plain_archive_is_refused(receipt, tmp_path, trick):
     trick(receipt, tmp_path / "tricky.zip")
-    with pytest.raises(InputError), opened(tmp_path / "tricky.zip", RECEIPT) as archive:
+    with pytest.raises(InputError), open_archive(tmp_path / "tricky.zip", RECEIPT) as archive:
         archive.unpack(tmp_path)
 
 
@@ -199,28 +209,30 @@ def test_a_method_that_is_honest_while_it_is_watched_is_seen(importable):
     theorem = importable(
         "lazy_watchful", text.replace("\n\nclass Eager", f"{WATCHFUL}\n\nclass Eager")
     )
-    cell = cells(stated(theorem).claims[0])[0]
-    (row,) = tried(cell, cell.seeds(0)[:1], 0)
-    assert alone(theorem, 0, 0, None) == ""
-    assert "does other things in a process of its own" in alone(theorem, 0, 0, row)
+    cell = cells(load_claims(theorem).claims[0])[0]
+    (row,) = run_cell(cell, cell.seeds(0)[:1], 0)
+    assert describe_isolated_difference(theorem, 0, 0, None) == ""
+    assert "does other things in a process of its own" in describe_isolated_difference(
+        theorem, 0, 0, row
+    )
 
 
 CHANGING = """
 import pfbench.verification.verdict
 
-pfbench.verification.verdict.judged = lambda trial: "within-10"
+pfbench.verification.verdict.judge = lambda trial: "within-10"
 """
 
 
 def test_code_that_changes_pfbench_is_told(importable, monkeypatch):
     from pfbench.verification import verdict
 
-    monkeypatch.setattr(verdict, "judged", verdict.judged)  # put back at the end
+    monkeypatch.setattr(verdict, "judge", verdict.judge)  # put back at the end
     theorem = importable("lazy_changing", f"{THEOREM}\n{CHANGING}")
     with pytest.raises(
         InputError, match=r"its code changes pfbench\.verification\.verdict\.judged"
     ):
-        untouched(stated, theorem)
+        call_protected(load_claims, theorem)
 
 
 CLOCK = """
@@ -237,9 +249,9 @@ class Lazy(Honest):
 def test_a_method_that_reads_the_clock_cannot_be_made_again(importable):
     text = THEOREM.replace("class Lazy(", "class Honest(", 1)
     theorem = importable("lazy_clock", text.replace("\n\nclass Eager", f"{CLOCK}\n\nclass Eager"))
-    cell = cells(stated(theorem).claims[0])[0]
-    (row,) = tried(cell, cell.seeds(0)[:1], 0)
-    assert "does other things" in alone(theorem, 0, 0, row)
+    cell = cells(load_claims(theorem).claims[0])[0]
+    (row,) = run_cell(cell, cell.seeds(0)[:1], 0)
+    assert "does other things" in describe_isolated_difference(theorem, 0, 0, row)
 
 
 RUNNING = """
@@ -261,7 +273,7 @@ FALLS = Claim(
     statement="a bound that grows with each run",
     algorithm=Lazy,
     instances=(SUMS,),
-    check=bound(most, "suboptimality", over="every", parameters=steps, runs=(30, 30)),
+    check=bound(most, "suboptimality", statistic="every", parameters=steps, runs=(30, 30)),
 )
 """
 
@@ -270,18 +282,18 @@ def test_a_bound_that_depends_on_the_run_has_no_runs_and_says_so(importable):
     text = THEOREM.replace("class Lazy(", "class Honest(", 1)
     text = text.replace("\n\nclass Eager", "\n\nclass Lazy(Honest):\n    pass\n\n\nclass Eager")
     theorem = importable("lazy_running", f"{text}\n{RUNNING}")
-    claim = next(one for one in stated(theorem).claims if one.name == "lazy-falls")
+    claim = next(one for one in load_claims(theorem).claims if one.name == "lazy-falls")
     (cell,) = cells(claim)
-    assert "is another one after a run than before" in tried(cell, cell.seeds(0)[:1], 0)
+    assert "is another one after a run than before" in run_cell(cell, cell.seeds(0)[:1], 0)
 
 
 def test_a_bound_that_has_room_says_how_much(importable):
     text = THEOREM.replace("lambda c, a, t: c.delta,", "lambda c, a, t: 1e6 * c.delta,")
     theorem = importable("lazy_roomy", text)
-    claim = stated(theorem).claims[0]
+    claim = load_claims(theorem).claims[0]
     assert judge(claim).verdict == "holds"
     (cell,) = cells(claim)
-    assert tried(cell, cell.seeds(0)[:1], 0)[0]["measured"] < 1e-5
+    assert run_cell(cell, cell.seeds(0)[:1], 0)[0]["measured"] < 1e-5
 
 
 def test_nothing_of_a_title_is_run_or_shown_as_its_own(receipt, tmp_path):
@@ -295,7 +307,7 @@ def test_nothing_of_a_title_is_run_or_shown_as_its_own(receipt, tmp_path):
 
     path = forged(receipt, tmp_path / "nasty.zip", about=named)
     about, rows, _ = content(path)
-    pages = shown(about, rows)
+    pages = render_pages(about, rows)
     for name in ("receipt.html", "badge.svg"):
         assert "<script" not in pages[name]
     assert "](" not in pages["receipt.md"]

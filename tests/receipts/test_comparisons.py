@@ -11,17 +11,22 @@ import jsonschema
 import pytest
 from forged_receipts import run
 
-from pfbench.receipts.again import Checked, How
-from pfbench.receipts.board import page
-from pfbench.receipts.compared import Suite, _alone, _fresh, check
-from pfbench.receipts.comparison import COMPARISON, RUNS, drawn
+from pfbench.receipts.comparison_check import (
+    CheckedSuite,
+    _describe_isolated_difference,
+    _record_fresh_runs,
+    check,
+)
+from pfbench.receipts.comparison_receipt import COMPARISON, RUNS, recompute
+from pfbench.receipts.recheck import CheckOutcome, CheckPlan
 from pfbench.receipts.record import Record
+from pfbench.receipts.record_site import page
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.execute import Outcome
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.shipped import CURVE, Shipped, read_shipped, ship
-from pfbench.runs.storage.archive import SPEC, opened, write_archive
+from pfbench.runs.storage.archive import SPEC, open_archive, write_archive
+from pfbench.runs.suite_archive import CURVE, SuiteArchive, read_suite_archive, write_suite_archive
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "receipt.json"
 SUITE = """
@@ -107,26 +112,26 @@ def home(tmp_path_factory):
 def inside(home, tmp_path, monkeypatch):
     """An unpacked receipt, whose code is at hand, and what it says of itself."""
     monkeypatch.setattr(sys, "path", [str(home), *sys.path])
-    with opened(home / "steps.zip", COMPARISON) as archive:
+    with open_archive(home / "steps.zip", COMPARISON) as archive:
         archive.unpack(tmp_path / "inside")
-        yield tmp_path / "inside", archive.about
+        yield tmp_path / "inside", archive.manifest
     sys.modules.pop("methods_of_mine", None)
 
 
 def checked(inside, ours=None):
     folder, about = inside
-    found, _ = check(folder, about, How(ThisProcess(), random.Random(1), True, 60.0), ours)
-    return found
+    outcome, _ = check(folder, about, CheckPlan(ThisProcess(), random.Random(1), True, 60.0), ours)
+    return outcome
 
 
 def forge(folder, change):
     """Write the runs of a receipt anew, after a change of those of one method."""
-    known = read_shipped(folder / RUNS).runs
+    known = read_suite_archive(folder / RUNS).runs
     rows = [
-        (Outcome(plan, replace(entry, run=change(plan, entry.run))), (), CURVE)
+        (PlanOutcome(plan, replace(entry, run=change(plan, entry.run))), (), CURVE)
         for plan, entry in known.items()
     ]
-    ship(folder / RUNS, rows, made="0")
+    write_suite_archive(folder / RUNS, rows, text="0")
 
 
 def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
@@ -144,7 +149,7 @@ def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
 
 
 def test_it_holds_all_that_it_should(home):
-    with opened(home / "steps.zip", COMPARISON) as archive:
+    with open_archive(home / "steps.zip", COMPARISON) as archive:
         names = {*archive.names}
         page = archive.read("receipt.html").decode()
         badge = archive.read("badge.svg").decode()
@@ -170,9 +175,9 @@ def test_a_changed_count_is_seen_of_the_method_and_of_others(inside, method):
         counts = replace(one.counts, lo=one.counts.lo + 1)
         return replace(one, counts=counts) if here(plan) else one
 
-    assert checked(inside).off == []
+    assert checked(inside).deviations == []
     forge(inside[0], change)
-    off = checked(inside).off
+    off = checked(inside).deviations
     assert any(method in text and "made again has lo" in text for text in off), off
 
 
@@ -183,37 +188,39 @@ def test_a_row_that_is_left_out_is_seen(inside):
         return replace(one, rows=one.rows[:-2] + one.rows[-1:]) if of("frank")(plan) else one
 
     forge(inside[0], change)
-    assert any("length of the trace" in text for text in checked(inside).off)
+    assert any("length of the trace" in text for text in checked(inside).deviations)
 
 
 def test_runs_of_a_suite_of_ours_must_be_those_that_are_shipped(inside):
     folder, _ = inside
-    known = read_shipped(folder / RUNS).runs
+    known = read_suite_archive(folder / RUNS).runs
     text = (folder / SPEC).read_text()
     others = {plan: one for plan, one in known.items() if "Steps" not in plan.algorithm}
-    found = checked(inside, Suite(text, Shipped(others, "0")))
-    assert found.off == []
-    assert found.shipped > 10
-    assert found.runs[1] + found.shipped == len(known)
+    found = checked(inside, CheckedSuite(text, SuiteArchive(others, "0")))
+    assert found.deviations == []
+    assert found.suite_runs > 10
+    assert found.runs[1] + found.suite_runs == len(known)
     right = {p: replace(one, run=replace(one.run, iterations=7)) for p, one in others.items()}
-    off = checked(inside, Suite(text + "#", Shipped(right, "0"))).off
+    off = checked(inside, CheckedSuite(text + "#", SuiteArchive(right, "0"))).deviations
     assert off[0] == "the suite suite of pfbench is another one"
     assert "is not the one that is shipped: iterations" in off[1]
 
 
 def test_a_run_that_is_missing_is_told(inside):
     folder, _ = inside
-    known = read_shipped(folder / RUNS).runs
-    rows = [(Outcome(plan, one), (), CURVE) for plan, one in known.items() if not of("Steps")(plan)]
-    ship(folder / RUNS, rows, made="0")
-    (text,) = checked(inside).off
+    known = read_suite_archive(folder / RUNS).runs
+    rows = [
+        (PlanOutcome(plan, one), (), CURVE) for plan, one in known.items() if not of("Steps")(plan)
+    ]
+    write_suite_archive(folder / RUNS, rows, text="0")
+    (text,) = checked(inside).deviations
     assert "are not in the receipt, as that of methods_of_mine:Steps" in text
 
 
 def test_pages_that_lie_are_seen(home, tmp_path, monkeypatch):
-    with opened(home / "steps.zip", COMPARISON) as archive:
+    with open_archive(home / "steps.zip", COMPARISON) as archive:
         files = {name: archive.read(name) for name in archive.names}
-        about = {k: of for k, of in archive.about.items() if k not in ("schema", "files")}
+        about = {k: of for k, of in archive.manifest.items() if k not in ("schema", "files")}
     badge = files["badge.svg"].replace(b"first on", b"best on")
     write_archive(tmp_path / "lie.zip", {**files, "badge.svg": badge}, about, COMPARISON)
     monkeypatch.chdir(tmp_path)
@@ -225,26 +232,26 @@ def test_pages_that_lie_are_seen(home, tmp_path, monkeypatch):
 def test_a_method_that_takes_the_problem_from_its_memory_is_seen(home, inside):
     folder, about = inside
     (plans, _) = next(
-        one for name, one in drawn(folder, about, [5]).cells.items() if "cosh" in name
+        one for name, one in recompute(folder, about, [5]).cells.items() if "cosh" in name
     )
-    assert _alone(plans[0]) == ""
+    assert _describe_isolated_difference(plans[0]) == ""
     peeking = replace(plans[0], algorithm=plans[0].algorithm.replace("Steps", "Peeking"))
-    assert "fails in a process of its own: IndexError" in _alone(peeking)
+    assert "fails in a process of its own: IndexError" in _describe_isolated_difference(peeking)
 
 
 def test_runs_of_another_law_are_seen_by_new_seeds_alone(inside):
     """Ten old runs that needed half as much as twenty new ones."""
     folder, _ = inside
-    one = next(iter(read_shipped(folder / RUNS).runs.values())).run
-    honest, wrong = Checked(), Checked()
+    one = next(iter(read_suite_archive(folder / RUNS).runs.values())).run
+    honest, wrong = CheckOutcome(), CheckOutcome()
     runs = [replace(one, counts=replace(one.counts, sfo=100 + k)) for k in range(30)]
-    _fresh(runs[::3], "cell", honest, [*runs[1::3], *runs[2::3]])
-    _fresh(runs[:10], "cell", wrong, runs[10:])
+    _record_fresh_runs(runs[::3], "cell", honest, [*runs[1::3], *runs[2::3]])
+    _record_fresh_runs(runs[:10], "cell", wrong, runs[10:])
     for each in (honest, wrong):
         each.compare()
-    assert honest.laws
-    assert honest.off == []
-    assert "sfo of cell has another law now" in wrong.off[0]
+    assert honest.p_values
+    assert honest.deviations == []
+    assert "sfo of cell has another law now" in wrong.deviations[0]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +272,7 @@ def test_a_record_has_it_below_its_suite_and_nothing_of_it_that_a_browser_runs(h
     record = Record.init(tmp_path / "record")
     about = {"runs": [30, 30], "new": 40, "salt": "s", "sha256": "", "same": True}
     about |= {"least_p": 1.0, "verdicts": [0, 0], "faults": [0, 0], "text": ""}
-    record.add(home / "steps.zip", record.place("steps", "0" * 64), about, "")
+    record.add(home / "steps.zip", record.find_folder("steps", "0" * 64), about, "")
     assert page(record, tmp_path / "site") == 1
     board = (tmp_path / "site" / "index.html").read_text()
     assert "Suite suite, version" in board

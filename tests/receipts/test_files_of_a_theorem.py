@@ -6,13 +6,13 @@ import zipfile
 import pytest
 from forged_receipts import run
 
-from pfbench.receipts.content import RECEIPT, Found, about, write
-from pfbench.receipts.page import shown
-from pfbench.receipts.runs import cells, tried
+from pfbench.receipts.receipt_page import render_pages
+from pfbench.receipts.receipt_runs import cells, run_cell
+from pfbench.receipts.theorem_receipt import RECEIPT, TheoremEvidence, receipt_fields, write
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.storage.archive import opened
-from pfbench.verification.own import stated
+from pfbench.runs.storage.archive import open_archive
 from pfbench.verification.session import judge
+from pfbench.verification.user_claims import load_claims
 
 THEOREM = """
 from dataclasses import dataclass
@@ -74,20 +74,26 @@ def receipt(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "pooch", None)  # without the extra of data
     monkeypatch.delenv("PFBENCH_DATA", raising=False)
-    claims = stated("about_rows.py").claims
-    every = [(cell, cell.seeds(0)) for one in claims for cell in cells(one)]
-    found = Found(
-        verdicts=[judge(one).as_json() for one in claims],
+    claims = load_claims("about_rows.py").claims
+    every = [(cell, cell.seeds(0)) for claim in claims for cell in cells(claim)]
+    evidence = TheoremEvidence(
+        verdicts=[judge(claim).as_json() for claim in claims],
         faults={"planted": [], "generated": [], "drawn": 0},
         power=[],
         errata=[],
         worst=[],
-        rows=[row for at, pair in enumerate(every) for row in tried(*pair, at)],
+        rows=[row for at, pair in enumerate(every) for row in run_cell(*pair, at)],
         without={},
     )
     with_those = {"environment": ThisProcess().environment(), "version": "0.1.0"}
-    said = about("about_rows.py", claims, found, **with_those, seed=0, effort="quick")
-    write(tmp_path / "rows.zip", "about_rows.py", said, found.rows, shown(said, found.rows))
+    said = receipt_fields("about_rows.py", claims, evidence, **with_those, seed=0, effort="quick")
+    write(
+        tmp_path / "rows.zip",
+        "about_rows.py",
+        said,
+        evidence.rows,
+        render_pages(said, evidence.rows),
+    )
     sys.modules.pop("about_rows", None)
     for name in ("about_rows.py", "measured.csv"):
         (tmp_path / name).unlink()
@@ -97,9 +103,9 @@ def receipt(tmp_path, monkeypatch):
 
 
 def test_the_file_is_inside_and_a_changed_byte_of_it_is_named(receipt, tmp_path):
-    with opened(receipt, RECEIPT) as archive:
+    with open_archive(receipt, RECEIPT) as archive:
         assert archive.read("code/measured.csv") == DATA.encode()
-        assert [*archive.about["reads"]] == ["measured.csv"]
+        assert [*archive.manifest["reads"]] == ["measured.csv"]
     done = run("receipt", "--check", receipt, "--jobs", 1)
     assert done.exit_code == 0, done.output
     assert "1 of 1" in done.stdout

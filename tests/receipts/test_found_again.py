@@ -1,6 +1,6 @@
 """A fault counts as found again by the rule by which it was found."""
 
-from pfbench.receipts import redone
+from pfbench.receipts import worker_tasks
 
 THEOREM = """
 from pfbench.algorithms import ALGORITHMS
@@ -34,7 +34,9 @@ def test_a_fault_by_which_the_method_raises_is_found(tmp_path, monkeypatch):
     (tmp_path / "raising_theorem.py").write_text(THEOREM)
     monkeypatch.chdir(tmp_path)
     found = {
-        fault: redone.is_found("raising_theorem.py", "", fault, "steps-count", "quick", 0)
+        fault: worker_tasks.fault_is_caught(
+            "raising_theorem.py", "", fault, "steps-count", "quick", 0
+        )
         for fault in ("raises", "idle")
     }
     assert found == {"raises": True, "idle": False}

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.again import Checked, How
-from pfbench.receipts.checking import _fresh, check
-from pfbench.receipts.content import RECEIPT
-from pfbench.receipts.page import summary
-from pfbench.receipts.redone import alone, anew
-from pfbench.receipts.runs import COLUMNS, read, written
+from pfbench.receipts.receipt_page import summary
+from pfbench.receipts.receipt_runs import COLUMNS, decode_runs, encode_runs
+from pfbench.receipts.recheck import CheckOutcome, CheckPlan
+from pfbench.receipts.theorem_check import _record_fresh_runs, check
+from pfbench.receipts.theorem_receipt import RECEIPT
+from pfbench.receipts.worker_tasks import describe_isolated_difference, recheck_redrawn
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.lock import source
-from pfbench.runs.storage.archive import opened, write_archive
-from pfbench.runs.storage.damaged import Damaged
-from pfbench.verification.own import stated
+from pfbench.runs.storage.archive import open_archive, write_archive
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.version_lock import source
 from pfbench.verification.session import judge
+from pfbench.verification.user_claims import load_claims
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "receipt.json"
 
@@ -35,7 +35,7 @@ def checked(tmp_path, monkeypatch):
     def of(path):
         about, rows, inside = content(path)
         (tmp_path / "lazy_descent.py").write_bytes(inside["code/lazy_descent.py"])
-        return check(about, rows, How(ThisProcess(), random.Random(1), True, 60.0))
+        return check(about, rows, CheckPlan(ThisProcess(), random.Random(1), True, 60.0))
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
@@ -67,7 +67,7 @@ def test_it_holds_all_that_it_should(receipt):
     short = summary(about, rows)
     assert short.verdict == "holds"
     assert 0.5 < short.ratio <= 1.0
-    assert f"{short.found}/{short.faults} faults" in inside["badge.svg"].decode()
+    assert f"{short.caught_faults}/{short.faults} faults" in inside["badge.svg"].decode()
     assert "\\newcommand{\\pfLazyDescentVerdict}{holds}" in inside["receipt.tex"].decode()
 
 
@@ -93,7 +93,7 @@ def test_a_claim_that_is_violated_is_told_and_its_receipt_says_so(tmp_path, monk
     wrong = THEOREM.replace("c.n * a.iterations / 2", "c.n * a.iterations / 3")
     (tmp_path / "lazy_wrong.py").write_text(wrong)
     command = ("verify", "lazy_wrong.py", "--receipt", "wrong.zip", "--store", "store")
-    done = run(*command, "--faults", 0, "--longest", 0.001, "--jobs", 0)
+    done = run(*command, "--faults", 0, "--max-check-seconds", 0.001, "--jobs", 0)
     sys.modules.pop("lazy_wrong", None)
     assert done.exit_code == 1
     assert "lazy-count is violated: The mean of SFO over all draws is 40, not 26.6" in done.stderr
@@ -103,11 +103,11 @@ def test_a_claim_that_is_violated_is_told_and_its_receipt_says_so(tmp_path, monk
 
 
 def test_a_changed_byte_is_named_and_nothing_runs(receipt, tmp_path):
-    with opened(receipt, RECEIPT) as archive:
+    with open_archive(receipt, RECEIPT) as archive:
         name = "code/lazy_descent.py"
         right = archive.read(name)
         inside = {one: archive.read(one) for one in archive.names}
-        about = {k: v for k, v in archive.about.items() if k not in ("schema", "files")}
+        about = {k: v for k, v in archive.manifest.items() if k not in ("schema", "files")}
     path = tmp_path / "changed.zip"
     write_archive(path, inside, about, RECEIPT)
     whole = zipfile.ZipFile(path)
@@ -160,9 +160,9 @@ def fault(about):
     ],
 )
 def test_a_forged_one_is_seen(receipt, tmp_path, checked, change, says):
-    assert checked(receipt).off == []
+    assert checked(receipt).deviations == []
     found = checked(forged(receipt, tmp_path / "forged.zip", **change))
-    assert any(says in text for text in found.off), found.off
+    assert any(says in text for text in found.deviations), found.deviations
 
 
 def test_runs_of_another_law_are_seen_by_new_seeds_alone(receipt):
@@ -171,14 +171,14 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone(receipt):
     old = [row for row in rows if row["cell"] == 1]
     rng = np.random.default_rng(0)
     new = [row | {"sfo": 20.0 * rng.binomial(4, 0.5)} for row in old]
-    honest, wrong = Checked(), Checked()
-    _fresh(old, "lazy-count", honest, new)
-    _fresh([row | {"sfo": row["sfo"] - 81.0} for row in old], "lazy-count", wrong, new)
+    honest, wrong = CheckOutcome(), CheckOutcome()
+    _record_fresh_runs(old, "lazy-count", honest, new)
+    _record_fresh_runs([row | {"sfo": row["sfo"] - 81.0} for row in old], "lazy-count", wrong, new)
     for one in (honest, wrong):
         one.compare()
-    assert honest.laws
-    assert honest.off == []
-    assert "sfo of lazy-count has another law" in wrong.off[0]
+    assert honest.p_values
+    assert honest.deviations == []
+    assert "sfo of lazy-count has another law" in wrong.deviations[0]
 
 
 def test_pages_that_lie_are_seen(receipt, tmp_path, monkeypatch):
@@ -195,14 +195,14 @@ def test_pages_that_lie_are_seen(receipt, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("what", [b"", b"PAR1", b"no table"])
 def test_a_file_of_runs_that_is_none_is_refused(what):
-    with pytest.raises(Damaged):
-        read(what, 1)
+    with pytest.raises(DamagedFileError):
+        decode_runs(what, 1)
 
 
 def test_rows_of_no_cell_are_refused(receipt):
     _, rows, _ = content(receipt)
-    with pytest.raises(Damaged, match="of no cell"):
-        read(written([{**rows[0], "cell": 5.0}]), 2)
+    with pytest.raises(DamagedFileError, match="of no cell"):
+        decode_runs(encode_runs([{**rows[0], "cell": 5.0}]), 2)
     assert tuple(rows[0]) == COLUMNS
 
 
@@ -245,7 +245,7 @@ def test_a_method_that_takes_the_problem_from_its_memory_is_seen(tmp_path, monke
     )
     (tmp_path / "lazy_by_memory.py").write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    found = alone("lazy_by_memory", 0, 1, None)
+    found = describe_isolated_difference("lazy_by_memory", 0, 1, None)
     sys.modules.pop("lazy_by_memory", None)
     assert "fails in a process of its own: IndexError" in found
 
@@ -309,7 +309,7 @@ class Honest(ByDigest):
 def claimed(method, part):
     most = lambda c, a: part * c.delta
     steps = lambda c: {"iterations": 4}
-    check = bound(most, "suboptimality", over="last", parameters=steps)
+    check = bound(most, "suboptimality", statistic="last", parameters=steps)
     name, on = f"of-{method.__name__.lower()}", (FIXED,)
     return Claim(name=name, statement="", algorithm=method, instances=on, check=check)
 
@@ -322,9 +322,9 @@ def test_a_method_that_looks_its_problem_up_is_seen_where_that_is_drawnanew(tmp_
     """Each claim holds on the problem that it states, and would be made again to the bit."""
     (tmp_path / "looking_up.py").write_text(LOOKUP)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    claims = stated("looking_up").claims
-    assert not [one.name for one in claims if judge(one).wrong]
-    found = {one.name: anew("looking_up", one.name, "quick", 3) for one in claims}
+    claims = load_claims("looking_up").claims
+    assert not [claim.name for claim in claims if judge(claim).is_wrong]
+    found = {claim.name: recheck_redrawn("looking_up", claim.name, "quick", 3) for claim in claims}
     sys.modules.pop("looking_up", None)
     assert found["of-honest"] == ""
     for name in ("of-bydigest", "of-byname"):

@@ -9,13 +9,13 @@ from forged_receipts import forged, lowered, run
 
 from pfbench.claims import kim2026
 from pfbench.cli.catalogue import suites
-from pfbench.cli.compare import shipped_with
-from pfbench.receipts import confined
-from pfbench.receipts.board import Known, Line, _by_class, page
-from pfbench.receipts.comparison import standings
+from pfbench.cli.compare import load_suite_archive
+from pfbench.receipts import confinement
+from pfbench.receipts.comparison_receipt import standings
 from pfbench.receipts.record import CHECK, FILE, Record
-from pfbench.runs.planning.spec import read_spec
-from pfbench.verification.outcomes import Finding
+from pfbench.receipts.record_site import BoardRow, SuiteStandings, _class_rows, page
+from pfbench.runs.planning.spec import load_spec
+from pfbench.verification.outcomes import ErratumFinding
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_an_honest_one_is_taken_in_and_a_forged_one_is_not(record, receipt, tmp_
     done = run("record", "add", "record", receipt, "--jobs", 1, "--proof", "https://a.org/proof")
     assert done.exit_code == 0, done.output
     assert "a stranger's" in done.stderr
-    (place,) = record.places()
+    (place,) = record.list_folders()
     assert (place / FILE).read_bytes() == receipt.read_bytes()
     kept = json.loads((place / CHECK).read_text())
     assert kept["runs"] == [40, 40]
@@ -42,7 +42,7 @@ def test_an_honest_one_is_taken_in_and_a_forged_one_is_not(record, receipt, tmp_
     done = run("record", "add", "record", false, "--jobs", 1)
     assert done.exit_code == 1
     assert "made again has sfo" in done.stderr
-    assert record.places() == [place]
+    assert record.list_folders() == [place]
     assert run("record", "page", "record", "-o", "site").exit_code == 0
     board = (tmp_path / "site" / "index.html").read_text()
     assert "lazy-falls" in board
@@ -77,7 +77,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
 
     path = forged(receipt, tmp_path / "errata.zip", about=with_errata)
     record.add(path, record.place("lazy", "0" * 64), KEPT, "")
-    suite = Known("small", "seeds = 1", [("<i>m</i>", "first on 1 of 2")])
+    suite = SuiteStandings("small", "seeds = 1", [("<i>m</i>", "first on 1 of 2")])
     page(record, tmp_path / "out", [suite])
     board = (tmp_path / "out" / "index.html").read_text()
     assert "of-one" in board
@@ -92,7 +92,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
 def test_every_method_of_a_suite_stands_somewhere():
     """Of the suite of norms: each once, the one that is first most often first."""
     path = suites()["norms"]
-    rows = list(standings(read_spec(path), shipped_with(path)))
+    rows = list(standings(load_spec(path), load_suite_archive(path)))
     firsts = [int(where.split()[2]) for _, where in rows]
     assert firsts == sorted(firsts, reverse=True)
     assert len(dict(rows)) == len(rows) > 8
@@ -104,12 +104,12 @@ def test_every_method_of_a_suite_stands_somewhere():
 def line(name, kind, verdict, *found, of=("convex",), proof=""):
     claim = {"name": name, "statement": f"{name} < 1", "kind": kind, "assumptions": list(of)}
     claim["method"] = "its-method"
-    return Line(claim, verdict, f"at-{name}", *found, proof, "", "")
+    return BoardRow(claim, verdict, f"at-{name}", *found, proof, "", "")
 
 
 def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhere():
     rows = list(
-        _by_class(
+        _class_rows(
             [
                 line("loose", "bound", "holds", 0.1, None, None),
                 line("near", "bound", "within-10", 0.2, 0.9, None, proof="https://a.org/b"),
@@ -137,14 +137,14 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
 def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path):
     monkeypatch.setenv("PFBENCH_SECRET", "s")
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")  # bits hang on it
-    monkeypatch.setattr(confined.sys, "executable", "/bin/sh")
-    within = confined.Confinement((), False)
+    monkeypatch.setattr(confinement.sys, "executable", "/bin/sh")
+    within = confinement.Confinement((), False)
 
     def shell(script, seconds=20.0):
-        monkeypatch.setattr(confined.subprocess, "Popen", changed(script))
-        return confined.run([], seconds, within)
+        monkeypatch.setattr(confinement.subprocess, "Popen", changed(script))
+        return confinement.run([], seconds, within)
 
-    popen = confined.subprocess.Popen
+    popen = confinement.subprocess.Popen
 
     def changed(script):
         return lambda command, **options: popen(["/bin/sh", "-c", script], **options)
@@ -156,7 +156,7 @@ def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path
     home, blocks, kilobytes, kernels = output.split()
     assert kernels == "Haswell"
     assert "pfbench-record-" in home
-    assert int(kilobytes) * 1024 == confined.MEMORY
+    assert int(kilobytes) * 1024 == confinement.MEMORY
     assert blocks != "unlimited"
     assert shell("sleep 60", seconds=0.2)[0] is None
 
@@ -168,16 +168,18 @@ def test_a_report_of_a_child_that_was_ended_is_not_believed(record, receipt, mon
         salt = arguments[arguments.index("--salt") + 1]
         return -9, json.dumps({**KEPT, "salt": salt, "off": [], "unreached": []}), ""
 
-    monkeypatch.setattr(confined, "run", ended)
+    monkeypatch.setattr(confinement, "run", ended)
     done = run("record", "add", "record", receipt)
     assert done.exit_code == 1
     assert "was ended before its end (status -9)" in done.stderr
-    assert record.places() == []
+    assert record.list_folders() == []
 
 
 def test_a_finding_is_told_in_json_whatever_kind_of_truth_it_measured():
     (erratum, *_) = kim2026.PAPER.errata
-    found = Finding(erratum=erratum, evidence={}, shown=np.bool_(1), readings={"a": np.bool_(0)})
+    found = ErratumFinding(
+        erratum=erratum, evidence={}, is_shown=np.bool_(1), readings={"a": np.bool_(0)}
+    )
     told = json.loads(json.dumps(found.as_json()))
     assert told["evidence"]["shown"] is True
     assert told["readings"] == {"a": False}

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from pfbench.base.counts import Counts
-from pfbench.reporting import collect
-from pfbench.runs.execute import Outcome
+from pfbench.reporting import collect_report
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.storage.content import Entry
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.storage.serialization import StoredRun
 
 SPEC = """
 title = "Two estimators & <three> seeds"
@@ -96,18 +96,20 @@ def run_of(plan):
 def spec(tmp_path_factory):
     path = tmp_path_factory.mktemp("spec") / "by-hand.toml"
     path.write_text(SPEC, encoding="utf-8")
-    return read_spec(path)
+    return load_spec(path)
 
 
 @pytest.fixture(scope="session")
 def outcomes(spec):
     environment = {"python": "3.x", "threads": "1", "blas": "openblas <1>"}
-    return [Outcome(plan, Entry("0" * 64, run_of(plan), environment)) for plan in spec.runs()]
+    return [
+        PlanOutcome(plan, StoredRun("0" * 64, run_of(plan), environment)) for plan in spec.runs()
+    ]
 
 
 @pytest.fixture(scope="session")
 def report(spec, outcomes):
-    return collect(spec, outcomes)
+    return collect_report(spec, outcomes)
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from made_runs import run
 
 from pfbench.reporting.findings.answers import answers as of_comparisons
 from pfbench.reporting.findings.result_tables import comparisons
-from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import Named, Setting, Study
+from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 FEW = "; the seeds are too few to tell the first"
 EASY, HARD = Stop("m", 0.5), Stop("m", 0.1)
@@ -22,13 +22,13 @@ def results(panels, targets=(EASY, HARD)):
     study = Study(
         key="",
         title="T",
-        about="",
-        problems=tuple(Named(problem, "p") for problem in panels),
-        algorithms=tuple(Named(label, label) for label in labels),
+        introduction="",
+        problems=tuple(LabelledSelector(problem, "p") for problem in panels),
+        algorithms=tuple(LabelledSelector(label, label) for label in labels),
         settings=(Setting("", {}),),
         seeds=tuple(range(seeds)),
         measures=("m",),
-        recorded=("m",),
+        recorded_measures=("m",),
         targets=targets,
     )
     found = tuple(
@@ -37,12 +37,13 @@ def results(panels, targets=(EASY, HARD)):
             "",
             problem,
             tuple(
-                Group(problem, "", label, label, (), tuple(runs)) for label, runs in groups.items()
+                RunGroup(problem, "", label, label, (), tuple(runs))
+                for label, runs in groups.items()
             ),
         )
         for problem, groups in panels.items()
     )
-    return Results(study, found)
+    return StudyResults(study, found)
 
 
 def answers(found):

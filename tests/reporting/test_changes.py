@@ -6,7 +6,7 @@ import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.changes import Change, compare
+from pfbench.reporting.store_diff import RunDifference, compare
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -28,8 +28,8 @@ def test_runs_of_one_plan_are_the_same_under_any_key_and_however_long_they_took(
     for seed in range(3):
         put(before, made_run(seed))
         put(after, made_run(seed, seconds=9.0, oracle_seconds=1.0), version="2")
-    found = compare(*stores)
-    assert (found.same, found.changed, found.changes) == (3, 0, ())
+    diff = compare(*stores)
+    assert (diff.identical, diff.changed_count, diff.changes) == (3, 0, ())
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_each_change_is_found_and_named(stores, change, what, values):
     put(before, run)
     put(after, replace(run, **change), version="2")
     (found,) = compare(*stores).changes
-    assert found == Change(run.problem, run.algorithm, 4, what, *values)
+    assert found == RunDifference(run.problem, run.algorithm, 4, what, *values)
 
 
 def test_a_count_has_its_factor(stores):
@@ -56,7 +56,7 @@ def test_a_count_has_its_factor(stores):
     put(stores[0], run)
     put(stores[1], replace(run, counts=replace(run.counts, sfo=2 * run.counts.sfo)))
     (found,) = compare(*stores).changes
-    assert found.what == "sfo"
+    assert found.field == "sfo"
     assert found.factor == 2.0
 
 
@@ -64,8 +64,8 @@ def test_other_plans_are_other_runs(stores):
     put(stores[0], made_run(0))
     put(stores[1], made_run(0), budget=Budget(sfo=9))
     put(stores[1], made_run(1))
-    found = compare(*stores)
-    assert (found.same, found.changed, found.only_before, found.only_after) == (0, 0, 1, 2)
+    diff = compare(*stores)
+    assert (diff.identical, diff.changed_count, diff.only_before, diff.only_after) == (0, 0, 1, 2)
 
 
 def test_of_two_runs_of_a_plan_the_last_one_stands(stores):
@@ -75,7 +75,7 @@ def test_of_two_runs_of_a_plan_the_last_one_stands(stores):
     os.utime(stores[0].path(old), (1e9, 1e9))
     os.utime(stores[0].path(new), (2e9, 2e9))
     put(stores[1], made_run(0), version="3")
-    assert compare(*stores).same == 1
+    assert compare(*stores).identical == 1
 
 
 def test_damaged_files_are_counted_and_left(stores):

@@ -30,24 +30,24 @@ from made_runs import (
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.bibliography import REFERENCES, bibtex
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.documents.citations import bibliography
+from pfbench.reporting.documents.bibtex import bibliography
 from pfbench.reporting.documents.macros import macros
 from pfbench.reporting.figures.html import as_json
 from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.findings.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.latex import latex, latex_text
-from pfbench.reporting.statistics.prices import Price
-from pfbench.reporting.tables import markdown, plain
-from pfbench.runs.planning.study import Named, Spec
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.tables import format_cell, markdown
+from pfbench.runs.planning.study import LabelledSelector, Spec
 
-SFO = Price.of("sfo")
+SFO = Cost.from_weights("sfo")
 
 
 def lines(*groups):
     """The table's cells by algorithm and column."""
     table = results_table(compare(results(*groups), SFO))
     return {
-        row.name: dict(zip(table.head[2:], map(plain, row.cells), strict=True))
+        row.name: dict(zip(table.head[2:], map(format_cell, row.cells), strict=True))
         for row in table.rows
     }, {row.name: row for row in table.rows}
 
@@ -82,9 +82,9 @@ def test_bold_is_what_the_test_says_and_of_what_is_not_told_nothing_is_said():
 
 def numbers(comparison, label):
     """Every number of an algorithm, to the last bit."""
-    (one,) = (one for one in comparison.panels[0].scored if one.group.label == label)
-    calls = [(c.calls.tobytes(), c.spent.tobytes()) for c in one.calls]
-    return calls, one.expected, one.last
+    (one,) = (one for one in comparison.panels[0].algorithms if one.group.label == label)
+    calls = [(c.calls.tobytes(), c.total_calls.tobytes()) for c in one.calls]
+    return calls, one.expected_calls, one.last_values
 
 
 def test_adding_a_method_changes_no_bit_of_the_others():
@@ -98,27 +98,27 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it():
     half = compare(results(fast(), short(1000)), SFO)
     double = compare(results(fast(), short(2000)), SFO)
     alone = compare(results(short(2000)), SFO)
-    assert alone.panels[0].scored[0].expected[1].hits == 8  # it would
+    assert alone.panels[0].algorithms[0].expected_calls[1].hits == 8  # it would
     for comparison in (half, double):
         assert comparison.panels[0].limits == {"sfo": 1000}
-        assert comparison.panels[0].scored[1].expected[1].hits == 0
+        assert comparison.panels[0].algorithms[1].expected_calls[1].hits == 0
     for k in range(2):
-        (one, other) = (c.panels[0].scored[1].expected[k] for c in (half, double))
+        (one, other) = (c.panels[0].algorithms[1].expected_calls[k] for c in (half, double))
         assert other.value >= one.value
         assert other.hits == one.hits
-    assert half.panels[0].scored[1].last == double.panels[0].scored[1].last
+    assert half.panels[0].algorithms[1].last_values == double.panels[0].algorithms[1].last_values
     assert numbers(half, "fast") == numbers(double, "fast")
 
 
 def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
     found = comparisons(results(fast(), slow()))
-    assert [str(one.price) for one in found] == ["SFO"]
+    assert [str(comparison.price) for comparison in found] == ["SFO"]
     without = [descending(20, seed=seed, lo=None) for seed in SEEDS]
     some = [replace(one, counts=replace(one.counts, lo=9)) for one in without]
     by_lo = comparisons(results(fast(), group("asks", some)))[1]
     assert str(by_lo.price) == "LO"
-    assert by_lo.panels[0].scored[0].expected == (None, None)
-    assert by_lo.panels[0].by_target[0] in (None, 1)
+    assert by_lo.panels[0].algorithms[0].expected_calls == (None, None)
+    assert by_lo.panels[0].leader_by_target[0] in (None, 1)
 
 
 def test_what_reaches_the_target_last_is_shown_as_it_is_and_counts_as_equal():
@@ -133,8 +133,10 @@ def test_a_stated_price_is_compared_first():
     study = results(fast(), slow())
     study = replace(study, study=replace(study.study, price={"sfo": 2.0, "lo": 50.0}))
     found = comparisons(study)
-    assert [str(one.price) for one in found] == ["2 SFO + 50 LO", "SFO"]
-    priced, plain_calls = (one.panels[0].scored[0].expected[0] for one in found)
+    assert [str(comparison.price) for comparison in found] == ["2 SFO + 50 LO", "SFO"]
+    priced, plain_calls = (
+        comparison.panels[0].algorithms[0].expected_calls[0] for comparison in found
+    )
     assert priced.value == 2 * plain_calls.value
 
 
@@ -146,13 +148,13 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
         group("tuned", for_easy), plans=tuple(plan(seed=k, stop=TARGETS[0]) for k in SEEDS)
     )
     both = replace(tuned, parts=((TARGETS[0], easy), (TARGETS[1], tuned)))
-    found = compare(results(both, fast()), SFO).panels[0].scored[0]
-    assert [one.value for one in found.expected] == [
+    found = compare(results(both, fast()), SFO).panels[0].algorithms[0]
+    assert [one.value for one in found.expected_calls] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
-        compare(results(slow()), SFO).panels[0].scored[0].needs(1),
+        compare(results(slow()), SFO).panels[0].algorithms[0].needs(1),
     ]
-    assert found.last == compare(results(slow()), SFO).panels[0].scored[0].last
-    assert [one.runs[0].counts.sfo for one in both.each] == [10, 240]
+    assert found.last_values == compare(results(slow()), SFO).panels[0].algorithms[0].last_values
+    assert [one.runs[0].counts.sfo for one in both.with_parts] == [10, 240]
     made = results(both)
     spec = Spec("n", "t", "", (made.study,))
     shown = json.loads(as_json(spec, [(made, figure(made))], ["tuned"], ()))
@@ -287,8 +289,10 @@ def test_the_bibliography_is_read_by_bibtex(tmp_path):
         pytest.skip("bibtex is not installed")
     study = replace(
         results(fast()).study,
-        problems=(Named("p", "nonconvex-logistic[source=a9a]"),),
-        algorithms=tuple(Named(name, name) for name in [*ALGORITHMS, "my_own_method:Mine"]),
+        problems=(LabelledSelector("p", "nonconvex-logistic[source=a9a]"),),
+        algorithms=tuple(
+            LabelledSelector(name, name) for name in [*ALGORITHMS, "my_own_method:Mine"]
+        ),
     )
     text = bibliography(Spec("s", "", "", (study,)))
     assert "data-a9a" in text
@@ -313,5 +317,8 @@ def test_markdown_marks_the_best():
 
 
 def test_infinite_calls_are_said():
-    assert plain(compare(results(idle()), SFO).panels[0].scored[0].expected[0]) == "∞ 0/8"
-    assert math.isinf(compare(results(idle()), SFO).panels[0].scored[0].expected[0].value)
+    assert (
+        format_cell(compare(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0])
+        == "∞ 0/8"
+    )
+    assert math.isinf(compare(results(idle()), SFO).panels[0].algorithms[0].expected_calls[0].value)

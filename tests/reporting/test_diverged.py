@@ -11,8 +11,8 @@ from made_runs import SEEDS, group, results, run
 from pfbench.reporting.figures.html import as_json
 from pfbench.reporting.figures.panels import BEYOND, figure, linear_ticks, log_ticks
 from pfbench.reporting.figures.svg import COLUMN, curves, svg
-from pfbench.reporting.results import Results
-from pfbench.reporting.statistics.curves import band, final
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.seed_curves import band, final_summary
 from pfbench.runs.planning.study import Spec
 
 HUGE = 1.7e308
@@ -28,7 +28,7 @@ WILD = {
 STEADY = (1.0, 0.1, 1e-2, 1e-3)
 
 
-def study(*groups) -> Results:
+def study(*groups) -> StudyResults:
     return results(*groups, targets=())
 
 
@@ -55,7 +55,7 @@ def test_figures_of_diverged_runs_are_drawn(values, alone):
     image = svg(curves(drawn, labels, COLUMN))
     coordinates = re.findall(r'(?<= d=")[^"]*', image.decode())
     assert all(abs(float(n)) < 1e5 for d in coordinates for n in re.findall(r"-?[\d.]+", d))
-    spec = Spec(name="made", title="Made", about="", text="", studies=(found.study,))
+    spec = Spec(name="made", title="Made", introduction="", text="", studies=(found.study,))
     assert len(as_json(spec, [(found, drawn)], labels)) < 2e5
 
 
@@ -103,7 +103,7 @@ def test_bands_and_medians_of_the_largest_numbers_are_finite(values):
     found = band(runs, "sfo", "m")
     for line in (found.low, found.median, found.high):
         assert np.isfinite(line).all()
-    assert math.isfinite(final(runs, "m").median)
+    assert math.isfinite(final_summary(runs, "m").median)
 
 
 @pytest.mark.parametrize(("low", "high"), [(1e-307, 1e307), (1e-36, 1e280), (1e299, 1e302)])

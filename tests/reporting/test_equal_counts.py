@@ -9,17 +9,17 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget
 from pfbench.reporting.comparison import all_at_equal_counts
-from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.markdown import document
+from pfbench.reporting.documents.report_contents import contents
 from pfbench.reporting.figures import html
 from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.findings import summary
 from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.report import Report
-from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import Named, Setting, Spec, Study
+from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
 
 TARGETS = (Stop("m", 0.3), Stop("m", 0.08))
 
@@ -35,8 +35,8 @@ def results(targets, rows=21, budget=200):
         "",
         "T",
         "",
-        (Named("p", "p"),),
-        (Named("once", "once"), Named("twice", "twice")),
+        (LabelledSelector("p", "p"),),
+        (LabelledSelector("once", "once"), LabelledSelector("twice", "twice")),
         (Setting("", {}),),
         (0, 1, 2),
         ("m",),
@@ -46,17 +46,17 @@ def results(targets, rows=21, budget=200):
 
     def group(label, length, most):
         plans = tuple(plan(Budget(sfo=most), seed) for seed in range(3))
-        return Group("p", "", label, label, plans, (curve(length),) * 3, ("0" * 64,) * 3)
+        return RunGroup("p", "", label, label, plans, (curve(length),) * 3, ("0" * 64,) * 3)
 
     groups = group("once", 11, 100), group("twice", rows, budget)
-    return Results(study, (Panel("p", "", "p", groups),))
+    return StudyResults(study, (Panel("p", "", "p", groups),))
 
 
 def said(found):
     """All that a report writes of its comparison, with one name in place of both."""
     spec = Spec("s", "S", "", (found.study,))
-    made = datetime(2026, 11, 22, tzinfo=UTC)
-    text = document(contents(Report(spec, (found,), ()), "pfbench", "c", made))
+    created = datetime(2026, 11, 22, tzinfo=UTC)
+    text = document(contents(Report(spec, (found,), ()), "pfbench", "c", created))
     return text
 
 
@@ -65,7 +65,10 @@ def test_final_values_and_curves_are_cut(targets):
     found = results(targets)
     row = summary.medians(found).rows[0]
     assert row.cells[1] == row.cells[2] == pytest.approx(1 / 11)
-    assert summary.extents(found).rows[0].cells[0] == summary.extents(found).rows[0].cells[1]
+    assert (
+        summary._value_ranges(found).rows[0].cells[0]
+        == summary._value_ranges(found).rows[0].cells[1]
+    )
     drawn = figure(found)
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))

@@ -12,11 +12,16 @@ from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 from pfbench.reporting.comparison import compare
 from pfbench.reporting.figures import html
 from pfbench.reporting.figures.panels import figure
-from pfbench.reporting.figures.reached import factors, profiles, reached, shares
-from pfbench.reporting.figures.svg import COLUMN, PAGE, both, curves, svg
-from pfbench.reporting.report import collect
-from pfbench.reporting.statistics.prices import Price
-from pfbench.runs.planning.published import Unit
+from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, svg, svg_and_pdf
+from pfbench.reporting.figures.target_profiles import (
+    draw_target_profiles,
+    factors,
+    profiles,
+    shares,
+)
+from pfbench.reporting.report import collect_report
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.runs.planning.published import CostUnit
 from pfbench.runs.planning.study import Spec
 
 LABELS = ["far", "near"]
@@ -27,7 +32,7 @@ def drawings(width):
     labels = list(study.study.labels)
     return [
         curves(figure(study), labels, width),
-        reached([compare(study, Price.of("sfo"))], labels, width),
+        draw_target_profiles([compare(study, Cost.from_weights("sfo"))], labels, width),
     ]
 
 
@@ -36,7 +41,7 @@ def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
     for drawing in drawings(width):
         root = ET.fromstring(svg(drawing))
         assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
-        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", both(drawing)[1])
+        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", svg_and_pdf(drawing)[1])
         assert float(box[1]) == pytest.approx(72 * width.inches)
 
 
@@ -49,12 +54,12 @@ def test_rows_have_about_as_many_panels(panels, columns):
 
 def test_the_same_runs_give_the_same_bytes():
     for one, other in zip(drawings(PAGE), drawings(PAGE), strict=True):
-        assert svg(one) == svg(other) == both(one)[0]
-        assert both(one) == both(other)
+        assert svg(one) == svg(other) == svg_and_pdf(one)[0]
+        assert svg_and_pdf(one) == svg_and_pdf(other)
 
 
 def test_many_panels_go_on_in_further_rows(spec, outcomes):
-    report = collect(spec, outcomes)
+    report = collect_report(spec, outcomes)
     (found,) = report.results
     many = type(found)(found.study, found.panels * 4)
     heights = []
@@ -93,13 +98,13 @@ def test_all_text_of_a_figure_is_inside_its_canvas(width):
 )
 def test_what_the_paper_counts_is_on_the_axis_where_it_is_one_count(weights, otherwise, axis):
     some = results(group("far", [run([16, 8], [0, 9], lo=[0, 3], seed=s) for s in SEEDS]))
-    units = (Unit("theirs", weights, otherwise), Unit("another", "lo=1"))
+    units = (CostUnit("theirs", weights, otherwise), CostUnit("another", "lo=1"))
     drawn = figure(replace(some, study=replace(some.study, units=units)))
     assert drawn.axis == axis
 
 
 def test_a_line_of_targets_reached_is_the_share_of_them():
-    found = shares(compare(results(fast(), failing(), idle()), Price.of("sfo")))
+    found = shares(compare(results(fast(), failing(), idle()), Cost.from_weights("sfo")))
     assert found["fast"].share[-1] == 1.0
     assert found["failing"].x.tolist() == [50.0]
     assert found["failing"].share.tolist() == [0.5]
@@ -109,12 +114,17 @@ def test_a_line_of_targets_reached_is_the_share_of_them():
 
 
 def test_a_method_that_needs_no_such_calls_has_no_line():
-    found = shares(compare(results(fast(), idle()), Price.of("lo")))
+    found = shares(compare(results(fast(), idle()), Cost.from_weights("lo")))
     assert list(found) == ["idle"]  # which reaches nothing
 
 
 def test_there_is_no_such_figure_without_targets():
-    assert reached([compare(results(fast(), targets=()), Price.of("sfo"))], ["fast"]) is None
+    assert (
+        draw_target_profiles(
+            [compare(results(fast(), targets=()), Cost.from_weights("sfo"))], ["fast"]
+        )
+        is None
+    )
 
 
 def test_a_run_without_a_row_draws_nothing():
@@ -122,7 +132,7 @@ def test_a_run_without_a_row_draws_nothing():
     study = results(fast(), type(fast())("p", "easy", "none", "none", fast().plans, tuple(empty)))
     labels = list(study.study.labels)
     assert svg(curves(figure(study), labels))
-    assert svg(reached([compare(study, Price.of("sfo"))], labels))
+    assert svg(draw_target_profiles([compare(study, Cost.from_weights("sfo"))], labels))
 
 
 @pytest.mark.parametrize(("calls", "log"), [(5, True), (30, False), (1000, False)])
@@ -157,13 +167,15 @@ def with_reference(*groups):
 
 
 def test_a_profile_is_against_the_stated_reference_and_depends_on_no_other_method():
-    alone = factors(compare(with_reference(slow()), Price.of("sfo")))
-    beside = factors(compare(with_reference(slow(), fast(), idle()), Price.of("sfo")))
+    alone = factors(compare(with_reference(slow()), Cost.from_weights("sfo")))
+    beside = factors(compare(with_reference(slow(), fast(), idle()), Cost.from_weights("sfo")))
     # 123.5 and 243.5 calls on average, where 40 and 80 are factor 1.
     assert alone["slow"].x.tolist() == [243.5 / 80, 123.5 / 40]
     for name, values in vars(alone["slow"]).items():
         assert values.tobytes() == getattr(beside["slow"], name).tobytes()
     assert beside["idle"].x.size == 0
-    drawing = profiles([compare(with_reference(slow(), fast()), Price.of("sfo"))], ["slow", "fast"])
+    drawing = profiles(
+        [compare(with_reference(slow(), fast()), Cost.from_weights("sfo"))], ["slow", "fast"]
+    )
     assert svg(drawing).startswith(b"<?xml")
-    assert profiles([compare(results(slow()), Price.of("sfo"))], ["slow"]) is None
+    assert profiles([compare(results(slow()), Cost.from_weights("sfo"))], ["slow"]) is None

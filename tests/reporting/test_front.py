@@ -12,11 +12,11 @@ from reading_tex import problems
 
 from pfbench.reporting.documents.paper import Paper
 from pfbench.reporting.figures import svg
-from pfbench.reporting.figures.front import drawn, profile
-from pfbench.reporting.findings.front import front, strengths
+from pfbench.reporting.figures.profile import draw_profile, profile
+from pfbench.reporting.findings.candidate_front import comparison_sentences, front
 from pfbench.reporting.findings.result_tables import comparisons
-from pfbench.reporting.results import Panel, Results
-from pfbench.runs.planning.study import Named
+from pfbench.reporting.results import Panel, StudyResults
+from pfbench.runs.planning.study import LabelledSelector
 
 
 def asking(found, label, lo=0, po=0):
@@ -62,7 +62,7 @@ def test_who_never_projects_is_compared_with_its_like():
     mine = asking(slow(), "mine", lo=1)
     like, other = asking(slower(), "like", lo=2), asking(fast(), "other", po=1)
     found = about(mine, like, other)
-    assert (found.rivals, found.outside) == (("like",), {"other"})
+    assert (found.rivals, found.not_comparable) == (("like",), {"other"})
     assert "among 2 methods that never project, mine is first on 2" in found.sentence
     assert {row.cells[1] for row in found.table.rows} == {"like"}
     # Who projects meets all.
@@ -92,18 +92,18 @@ def test_a_stated_price_is_the_only_scale():
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
-    few = strengths(comparisons(results(fast(), slow()))[0])
-    many = strengths(comparisons(results(fast(), slow(), slower(), idle()))[0])
+    few = comparison_sentences(comparisons(results(fast(), slow()))[0])
+    many = comparison_sentences(comparisons(results(fast(), slow(), slower(), idle()))[0])
     assert {label: many[label] for label in few} == few
     assert few["fast"] > few["slow"] > many["slower"] > many["idle"] == 0.0
 
 
 def test_the_profile_has_a_step_at_each_pair():
     found = about(group("mine", slow().runs), fast(), idle())
-    calls = [one.value for one in found.compared[0].panels[0].scored[0].expected]
+    calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].expected_calls]
     assert found.steps() == {"mine": sorted(calls), "fast": pytest.approx([43.5, 83.5]), "idle": []}
     lines = {line.label: line for line in profile(found).lines}
-    assert [label for label, line in lines.items() if line.mine] == ["mine"]
+    assert [label for label, line in lines.items() if line.is_candidate] == ["mine"]
     assert list(lines)[-1] == "mine"
     ends = {label: line.points.split()[-1] for label, line in lines.items()}
     assert ends == {"mine": "1000.0,0.0", "fast": "1000.0,0.0", "idle": "1000.0,400.0"}
@@ -123,8 +123,10 @@ def crowd(panels=7):
         Panel(f"p{k}", "", f"problem {k}", tuple(replace(one, problem=f"p{k}") for one in groups))
         for k in range(panels)
     )
-    study = replace(made.study, problems=tuple(Named(f"p{k}", f"p{k}") for k in range(panels)))
-    return front(comparisons(Results(study, several)), (groups[0].label,))
+    study = replace(
+        made.study, problems=tuple(LabelledSelector(f"p{k}", f"p{k}") for k in range(panels))
+    )
+    return front(comparisons(StudyResults(study, several)), (groups[0].label,))
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +160,8 @@ def odd():
         Panel(title, "", title, tuple(replace(one, problem=title) for one in groups))
         for title in titles
     )
-    study = replace(made.study, problems=tuple(Named(title, title) for title in titles))
-    return front(comparisons(Results(study, several)), (groups[0].label,))
+    study = replace(made.study, problems=tuple(LabelledSelector(title, title) for title in titles))
+    return front(comparisons(StudyResults(study, several)), (groups[0].label,))
 
 
 @pytest.mark.parametrize("found", [crowd, lambda: crowd(30), odd], ids=["46", "30", "odd"])
@@ -221,7 +223,7 @@ def test_table_and_macros_compile(tmp_path, paper):
 
 @pytest.mark.parametrize("width", ["3.18in", "6in"])
 def test_the_figure_is_as_wide_as_a_column_where_that_is_narrower(tmp_path, paper, width):
-    (tmp_path / "made-compare.pdf").write_bytes(svg.both(drawn(crowd()))[1])
+    (tmp_path / "made-compare.pdf").write_bytes(svg.svg_and_pdf(draw_profile(crowd()))[1])
     preamble = f"\\usepackage{{graphicx}}\\setlength{{\\textwidth}}{{{width}}}"
     log = compiled(tmp_path, paper.figure(), preamble)
     assert "Overfull" not in log
@@ -256,13 +258,13 @@ def texts_outside(drawing):
 
 
 def test_the_figure_of_a_column_has_no_text_outside_of_it(monkeypatch):
-    found, width = texts_outside(drawn(crowd()))
+    found, width = texts_outside(draw_profile(crowd()))
     assert (found, width) == ([], 3.25)
     # With three names side by side whatever their length, it would have.
     monkeypatch.setattr(
         "matplotlib.legend.Legend.get_window_extent", lambda *_: mpl.transforms.Bbox.unit()
     )
-    assert texts_outside(drawn(crowd()))[0]
+    assert texts_outside(draw_profile(crowd()))[0]
 
 
 def test_the_caption_of_the_figure_stands_with_it(paper):

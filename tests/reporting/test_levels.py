@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pfbench.reporting.statistics.significance import Sample, told
+from pfbench.reporting.statistics.significance import SeedSample, compare_pairs
 
 SEEDS, OTHERS, TIMES = 10, 45, 200
 
@@ -13,8 +13,8 @@ def families(factor):
     for _ in range(TIMES):
         # A standard deviation of 0.2 of the logarithm: the median of the shipped methods is 0.12.
         calls = rng.lognormal(np.log(1000), 0.2, size=(1 + OTHERS, SEEDS))
-        mine, *others = map(Sample, calls)
-        yield told([(mine, Sample(factor * one.values)) for one in others])
+        mine, *others = map(SeedSample, calls)
+        yield compare_pairs([(mine, SeedSample(factor * sample.values)) for sample in others])
 
 
 def test_against_itself_on_other_seeds_a_family_tells_one_apart_in_at_most_5_percent():

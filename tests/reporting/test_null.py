@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import binom
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.runtimes import runtimes
-from pfbench.reporting.statistics.significance import Sample, told
-from pfbench.runs.engines.making import make
+from pfbench.reporting.statistics.significance import SeedSample, compare_pairs
+from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 
@@ -21,7 +21,7 @@ def calls():
     """The SFO of 120 real runs of stochastic Frank-Wolfe to a target, each at a seed of its own."""
     problem = "quadratic[rows=60,columns=6,radius=5]"
     runs = [
-        make(
+        execute_plan(
             PlannedRun(
                 problem,
                 "sfw[iterations=400,step=0.03,batch=8]",
@@ -34,7 +34,7 @@ def calls():
         )
         for seed in range(120)
     ]
-    found = runtimes(runs, TARGET, Price.of("sfo")).calls
+    found = runtimes(runs, TARGET, Cost.from_weights("sfo")).calls
     assert np.isfinite(found).mean() > 0.9
     assert np.unique(found).size > 20
     return found
@@ -45,8 +45,8 @@ def families(calls, factor=1.0):
     rng = np.random.default_rng(20190813)
     for _ in range(REPETITIONS):
         every = rng.choice(calls, (METHODS, SEEDS))
-        mine = Sample(factor * every[0])
-        yield [(mine, Sample(one)) for one in every[1:]]
+        mine = SeedSample(factor * every[0])
+        yield [(mine, SeedSample(one)) for one in every[1:]]
 
 
 def test_a_method_is_seldom_told_from_itself_at_other_seeds(calls):
@@ -56,7 +56,7 @@ def test_a_method_is_seldom_told_from_itself_at_other_seeds(calls):
     5 %: at a level of 4 % as many come in 1.5 % of cases, at 5 % in 7.8 %. Of the 1600 others it is
     57, 3.6 %. The bound itself is proved: exact tests, by Holm.
     """
-    wrong = sum(any(told(family)) for family in families(calls))
+    wrong = sum(any(compare_pairs(family)) for family in families(calls))
     assert not far_more_often(wrong)
 
 
@@ -67,11 +67,11 @@ def far_more_often(wrong):
 
 def test_without_a_correction_it_would_often_be(calls):
     """The planted fault: each of the 45 tests held to the level itself."""
-    wrong = sum(any(told([pair])[0] for pair in family) for family in families(calls))
+    wrong = sum(any(compare_pairs([pair])[0] for pair in family) for family in families(calls))
     assert far_more_often(wrong)
 
 
 def test_half_as_many_calls_again_are_seen_at_ten_seeds(calls):
     """A method that needs 1.5 times the calls is told from the best other in 80 % of all cases."""
-    seen = sum(told(family)[0] > 0 for family in families(calls, 1.5))
+    seen = sum(compare_pairs(family)[0] > 0 for family in families(calls, 1.5))
     assert seen >= 0.8 * REPETITIONS

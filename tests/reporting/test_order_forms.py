@@ -4,18 +4,20 @@ from dataclasses import replace
 
 from made_runs import SEEDS, descending, fast, group, results, slow, slower
 
-from pfbench.reporting.findings import orderings, orders_in_words
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, UNTESTED
-from pfbench.runs.planning.published import Ordering, Unit
+from pfbench.reporting.findings import ordering_text, tested_orderings
+from pfbench.reporting.findings.tested_orderings import FLIPS, OPEN, REPRODUCED, TURNS, UNTESTED
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 
-CALLS = Unit("component gradients", "sfo=1", says="calls are counted", place="section 2")
+CALLS = CostUnit(
+    "component gradients", "sfo=1", quotation="calls are counted", location="section 2"
+)
 """What a paper counts that states an order in its section 2."""
 
 
 def of_forms(*groups, forms, order, target=1.0, units=(CALLS,)):
     found = results(*groups)
-    one = Ordering("a paper", "it says so", order, "m", target, place="section 2")
-    study = replace(found.study, orderings=(one,), forms=forms, units=units)
+    ordering = PublishedOrdering("a paper", "it says so", order, "m", target, location="section 2")
+    study = replace(found.study, orderings=(ordering,), forms=forms, units=units)
     return replace(found, study=study)
 
 
@@ -26,7 +28,7 @@ def test_an_order_is_reproduced_against_the_best_form_alone():
 
     def verdict(*forms):
         found = of_forms(mine, fast(), slow(), slower(), forms={"theirs": forms}, order=order)
-        return orderings.tested(found)[0]
+        return tested_orderings.test_orderings(found)[0]
 
     assert verdict("slow").verdict == REPRODUCED
     assert verdict("slow", "slower").verdict == REPRODUCED
@@ -35,7 +37,7 @@ def test_an_order_is_reproduced_against_the_best_form_alone():
     assert against_best.verdict == TURNS
     assert (against_best.evidence.first, against_best.evidence.second) == ("mine", "fast")
     assert against_best.evidence.behind == "slow"
-    (said, *_) = orders_in_words.in_brief([against_best])
+    (said, *_) = ordering_text.flip_sentences([against_best])
     assert said == (
         "In the unit of the paper (component gradients): No published order flips; 0 of 1 are "
         "reproduced throughout. 1 order depends on the form of a method."
@@ -53,7 +55,7 @@ def paced(**paces):
 def against(groups, forms, units=(CALLS,)):
     order = (("mine",), ("theirs",))
     found = of_forms(*groups, forms={"theirs": forms}, order=order, units=units)
-    return orderings.tested(found)[0]
+    return tested_orderings.test_orderings(found)[0]
 
 
 def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_ahead():
@@ -62,9 +64,7 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
     assert against(groups, ("ahead", "further")).verdict == FLIPS
     depends = against(groups, ("ahead", "level"))
     assert depends.verdict == TURNS
-    assert (
-        "; not so for level" in orders_in_words.table(results().study, [depends]).rows[0].cells[2]
-    )
+    assert "; not so for level" in ordering_text.table(results().study, [depends]).rows[0].cells[2]
     assert depends.evidence.p <= 0.05 < depends.evidence.every
     assert against(groups, ("level",)).verdict == OPEN
 
@@ -72,12 +72,13 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
 def test_every_form_is_a_test_that_is_corrected_for_all_pairs():
     groups = paced(mine=40, ahead=20, near=36)
     found = of_forms(*groups, forms={"theirs": ("ahead", "near")}, order=(("mine",), ("theirs",)))
-    alone = orderings.tested(found)[0].pairs[0].every
+    alone = tested_orderings.test_orderings(found)[0].pairs[0].is_complete
     others = tuple(
-        Ordering("a paper", "", ((a,), (b,)), "m", 1.0) for a, b in (("near", "ahead"),) * 30
+        PublishedOrdering("a paper", "", ((a,), (b,)), "m", 1.0)
+        for a, b in (("near", "ahead"),) * 30
     )
     study = replace(found.study, orderings=(*found.study.orderings, *others))
-    together = orderings.tested(replace(found, study=study))[0].pairs[0].every
+    together = tested_orderings.test_orderings(replace(found, study=study))[0].pairs[0].is_complete
     assert 0.0 < alone < together
 
 
@@ -86,12 +87,12 @@ def test_a_form_of_the_first_may_win_for_it():
     found = of_forms(
         fast(), slow(), slower(), forms=forms, order=(("mine",), ("theirs",)), target=1.0
     )
-    (one, _) = orderings.tested(found)
-    assert one.verdict == REPRODUCED
-    assert one.evidence.first == "fast"
+    (result, _) = tested_orderings.test_orderings(found)
+    assert result.verdict == REPRODUCED
+    assert result.evidence.first == "fast"
     # Two forms were tried, and the p-value is of both together.
     alone = of_forms(fast(), slow(), forms={}, order=(("fast",), ("slow",)))
-    assert one.evidence.p == 2 * orderings.tested(alone)[0].evidence.p
+    assert result.evidence.p_value == 2 * tested_orderings.test_orderings(alone)[0].evidence.p_value
 
 
 def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
@@ -105,7 +106,7 @@ def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
     def evidence(forms, *order):
         names = tuple((name,) for name in order)
         found = of_forms(*groups, forms={"theirs": forms}, order=names)
-        one = orderings.tested(found)[0].evidence
+        one = tested_orderings.test_orderings(found)[0].evidence
         return one.first, one.second
 
     assert evidence(("60", "40"), "20", "theirs") == ("20", "40")
@@ -120,7 +121,7 @@ def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
     )
     forms = {"mine": ("a", "slow"), "theirs": ("b",)}
     found = of_forms(slow_one, slow_two, slow(), forms=forms, order=(("mine",), ("theirs",)))
-    assert {one.verdict for one in orderings.tested(found)} == {OPEN}
+    assert {result.verdict for result in tested_orderings.test_orderings(found)} == {OPEN}
 
 
 def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
@@ -129,7 +130,7 @@ def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
         forms={"mine": ("fast",), "theirs": ("slow", "slower")},
         order=(("mine",), ("theirs",)),
     )
-    assert found.study.ordered_pairs == 2
+    assert found.study.ordering_pair_count == 2
 
 
 def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
@@ -141,6 +142,6 @@ def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
         == UNTESTED
         == ("the other way round for the best forms; not tested for every form")
     )
-    assert "not so for" not in orders_in_words.table(results().study, [one]).rows[0].cells[2]
-    assert orders_in_words.as_json([one])[0]["pairs"][0]["p_every_form"] is None
+    assert "not so for" not in ordering_text.table(results().study, [one]).rows[0].cells[2]
+    assert ordering_text.as_json([one])[0]["pairs"][0]["p_every_form"] is None
     assert against(groups, ("behind", "lost")).verdict == OPEN

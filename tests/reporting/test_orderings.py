@@ -8,20 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import SEEDS, descending, failing, fast, group, idle, results, run, slow, slower
 
-from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.page import page
-from pfbench.reporting.findings import orderings, orders_in_words
-from pfbench.reporting.findings.orderings import FLIPS, KEPT, OPEN, REPRODUCED, REVERSED
+from pfbench.reporting.documents.report_contents import contents
+from pfbench.reporting.findings import ordering_text, tested_orderings
+from pfbench.reporting.findings.tested_orderings import FLIPS, KEPT, OPEN, REPRODUCED, REVERSED
 from pfbench.reporting.report import Report
-from pfbench.runs.planning.published import OURS, Ordering, Unit
+from pfbench.runs.planning.published import OWN_COUNTS, CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Spec
 
 
 def put_to_the_test(*groups, order, target=1.0, **more):
     found = results(*groups)
-    one = Ordering("a paper", "", tuple((p,) if isinstance(p, str) else p for p in order), "m")
-    one = replace(one, target=target, **more)
-    return orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))
+    ordering = PublishedOrdering(
+        "a paper", "", tuple((p,) if isinstance(p, str) else p for p in order), "m"
+    )
+    ordering = replace(ordering, target=target, **more)
+    return tested_orderings.test_orderings(
+        replace(found, study=replace(found.study, orderings=(ordering,)))
+    )
 
 
 def verdicts(*groups, **more):
@@ -47,7 +51,7 @@ def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
 
 
 def test_each_algorithm_is_compared_with_all_that_are_behind_it():
-    order = Ordering("a", "", (("a",), ("b", "c"), ("d",)), "m")
+    order = PublishedOrdering("a", "", (("a",), ("b", "c"), ("d",)), "m")
     assert {*order.pairs} == {("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
     assert len(order.pairs) == 5
 
@@ -67,7 +71,7 @@ def test_where_nothing_varies_the_counts_decide_and_the_seconds_are_tested():
 
     found = put_to_the_test(constant("a", 10), constant("b", 11), order=["b", "a"])
     assert [one.verdict for one in found] == [REVERSED, REVERSED]
-    assert [one.evidence.p == 0.0 for one in found] == [True, False]
+    assert [one.evidence.p_value == 0.0 for one in found] == [True, False]
 
 
 def test_values_are_compared_at_the_calls_that_both_have_spent():
@@ -83,7 +87,7 @@ def test_a_value_of_the_start_is_said_to_be_one():
     (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
     assert one.evidence.values == (16.0, 1.0)
     assert one.evidence.unmoved == (True, False)
-    said = orders_in_words.table(results().study, [one]).rows[0].cells[2]
+    said = ordering_text.table(results().study, [one]).rows[0].cells[2]
     assert said.startswith("near 16.0 (its start), far 1.00, ")
 
 
@@ -95,42 +99,44 @@ def test_an_order_speaks_of_its_panels_alone():
 
 def test_more_orders_make_no_difference_surer():
     found = results(fast(), slow(), slower())
-    one = Ordering("a", "", (("fast",), ("slow",)), "m", 1.0)
-    other = Ordering("b", "", (("slow",), ("slower",)), "m", 1.0)
+    ordering = PublishedOrdering("a", "", (("fast",), ("slow",)), "m", 1.0)
+    other = PublishedOrdering("b", "", (("slow",), ("slower",)), "m", 1.0)
 
     def p(*of):
         study = replace(found.study, orderings=of)
-        return orderings.tested(replace(found, study=study))[0].pairs[0].p
+        return tested_orderings.test_orderings(replace(found, study=study))[0].pairs[0].p_value
 
-    assert 0.0 < p(one) < p(one, other)
+    assert 0.0 < p(ordering) < p(ordering, other)
 
 
 def test_what_speaks_against_an_order_is_said_first_with_numbers():
     found = results(fast(), slow(), slower())
     of = [
-        Ordering("right", "", (("fast",), ("slow",)), "m", 1.0),
-        Ordering("open", "", (("slow",), ("slower",)), "m", 1.0),
-        Ordering("wrong", "it says so", (("slow",), ("fast",)), "m", 1.0),
+        PublishedOrdering("right", "", (("fast",), ("slow",)), "m", 1.0),
+        PublishedOrdering("open", "", (("slow",), ("slower",)), "m", 1.0),
+        PublishedOrdering("wrong", "it says so", (("slow",), ("fast",)), "m", 1.0),
     ]
-    several = orderings.tested(replace(found, study=replace(found.study, orderings=tuple(of))))
-    said = orders_in_words.sentences(several, found.study)
-    assert [next(one.source for one in of if f"({one.source}" in text) for text in said] == [
-        *("wrong", "open", "right")
-    ]
+    several = tested_orderings.test_orderings(
+        replace(found, study=replace(found.study, orderings=tuple(of)))
+    )
+    said = ordering_text.sentences(several, found.study)
+    assert [
+        next(ordering.source for ordering in of if f"({ordering.source}" in text) for text in said
+    ] == [*("wrong", "open", "right")]
     assert "(wrong: “it says so”; one form each): by SFO the other way round (slow 244," in said[0]
     assert "; by seconds the other way round (slow 24.4, fast 8.35, p = " in said[0]
     brief = (
         "Published orders that are the other way round, 1 of 3: slow before fast (by SFO and "
         "seconds)."
     )
-    assert orders_in_words.in_brief(several) == [brief]
-    others = [one for one in several if one.ordering.source != "wrong"]
-    assert orders_in_words.in_brief(others) == [
+    assert ordering_text.flip_sentences(several) == [brief]
+    others = [result for result in several if result.ordering.source != "wrong"]
+    assert ordering_text.flip_sentences(others) == [
         "No published order is the other way round; 1 of 2 hold throughout."
     ]
-    table = orders_in_words.table(found.study, several)
+    table = ordering_text.table(found.study, several)
     assert [row.cells[1] for row in table.rows] == [KEPT] * 2 + [OPEN] * 2 + [REVERSED] * 2
-    assert [one["verdict"] for one in orders_in_words.as_json(several)] == [
+    assert [one["verdict"] for one in ordering_text.as_json(several)] == [
         r.cells[1] for r in table.rows
     ]
 
@@ -151,8 +157,10 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
 
     def verdict(last):
         found = results(ending("a", 1e-15), ending("b", last))
-        one = Ordering("a paper", "", (("a",), ("b",)), "m")
-        return orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))[0]
+        ordering = PublishedOrdering("a paper", "", (("a",), ("b",)), "m")
+        return tested_orderings.test_orderings(
+            replace(found, study=replace(found.study, orderings=(ordering,)))
+        )[0]
 
     assert verdict(-3e-14).verdict == OPEN
     assert verdict(1e-6).verdict == KEPT
@@ -164,15 +172,17 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
 
 def in_units(*units, order=(("slow",), ("fast",)), groups=None):
     found = results(*(groups or (fast(), slow())))
-    one = Ordering("a paper", "it says so", order, "m", 1.0, place="section 2")
-    return replace(found, study=replace(found.study, orderings=(one,), units=units))
+    ordering = PublishedOrdering("a paper", "it says so", order, "m", 1.0, location="section 2")
+    return replace(found, study=replace(found.study, orderings=(ordering,), units=units))
 
 
-CALLS = Unit("component gradients", "sfo=1", says="calls are counted", place="section 2")
+CALLS = CostUnit(
+    "component gradients", "sfo=1", quotation="calls are counted", location="section 2"
+)
 """What a paper counts that states an order in its section 2."""
 
 
-PASSES = Unit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "section 2")
+PASSES = CostUnit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "section 2")
 """Slow is ahead in it, and fast in our counts."""
 
 
@@ -187,36 +197,38 @@ PASSES = Unit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "sect
         ("Wang, figure 21", "section 5.2", "figure 2", "it says so", False),
         ("Wang, figure 2", "section 5.2", "section 5.2", "", False),
         ("Wang, figure 2", "", "", "it says so", False),
-        (OURS, "section 5.2", "section 5.2", "it says so", False),
-        (f"{OURS}: figure 1 on figure 2", "section 5.2", "figure 2", "it says so", False),
+        (OWN_COUNTS, "section 5.2", "section 5.2", "it says so", False),
+        (f"{OWN_COUNTS}: figure 1 on figure 2", "section 5.2", "figure 2", "it says so", False),
     ],
 )
 def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
     source, place, of_unit, says, theirs
 ):
     found = results(fast(), slow())
-    one = Ordering(source, "it says so", (("slow",), ("fast",)), "m", 1.0, place=place)
-    unit = replace(CALLS, says=says, place=of_unit)
-    study = replace(found.study, orderings=(one,), units=(unit,))
-    several = orderings.tested(replace(found, study=study))
-    assert several[0].in_papers_unit == theirs
+    ordering = PublishedOrdering(
+        source, "it says so", (("slow",), ("fast",)), "m", 1.0, location=place
+    )
+    unit = replace(CALLS, quotation=says, location=of_unit)
+    study = replace(found.study, orderings=(ordering,), units=(unit,))
+    several = tested_orderings.test_orderings(replace(found, study=study))
+    assert several[0].uses_paper_unit == theirs
     assert several[0].verdict == (FLIPS if theirs else REVERSED)
-    (said,) = orders_in_words.dossier(study)
+    (said,) = ordering_text.ordering_dossier(study)
     assert said.startswith("The paper counts in") == theirs
-    heading = orders_in_words.table(study, several).caption
-    assert heading.endswith(": orders" if source.startswith(OURS) else ": published orders")
+    heading = ordering_text.table(study, several).caption
+    assert heading.endswith(": orders" if source.startswith(OWN_COUNTS) else ": published orders")
 
 
 def test_an_order_is_judged_in_the_unit_of_the_paper_first():
     found = in_units(PASSES)
-    several = orderings.tested(found)
-    assert [(one.scale.title, one.verdict) for one in several] == [
+    several = tested_orderings.test_orderings(found)
+    assert [(result.scale.title, result.verdict) for result in several] == [
         *(("passes", REPRODUCED), ("SFO", REVERSED), ("seconds", REVERSED))
     ]
     # Slow is charged a tenth of its SFO, fast ten times its own.
     (pair,) = several[0].pairs
     assert pair.values == (24.35, 835.0)
-    brief = orders_in_words.in_brief(several)
+    brief = ordering_text.flip_sentences(several)
     assert brief[0] == (
         "In the unit of the paper (passes): No published order flips; 1 of 1 are reproduced "
         "throughout."
@@ -225,38 +237,36 @@ def test_an_order_is_judged_in_the_unit_of_the_paper_first():
         "Between units: slow before fast is reproduced in passes, and is the other way round in "
         "SFO, on 1 of 1 panel"
     )
-    (said,) = orders_in_words.sentences(several, found.study)
+    (said,) = ordering_text.sentences(several, found.study)
     assert ": by passes (the paper's) reproduced (slow 24.4, fast 835, " in said
-    (judging,) = orders_in_words.dossier(found.study)
+    (judging,) = ordering_text.ordering_dossier(found.study)
     assert judging == (
         "The paper counts in passes (section 2, “a pass is a pass”): 0.1 SFO; 10 SFO for fast."
     )
-    assert [one["unit_of_paper"] for one in orders_in_words.as_json(several)] == [
-        True,
-        False,
-        False,
-    ]
+    assert [one["unit_of_paper"] for one in ordering_text.as_json(several)] == [True, False, False]
 
 
 def test_a_count_that_is_the_papers_unit_is_not_judged_twice():
-    several = orderings.tested(in_units(Unit("component gradients", "sfo=1")))
-    assert [one.scale.title for one in several] == ["component gradients", "seconds"]
-    assert orders_in_words.between_units(several) == []
+    several = tested_orderings.test_orderings(in_units(CostUnit("component gradients", "sfo=1")))
+    assert [result.scale.title for result in several] == ["component gradients", "seconds"]
+    assert ordering_text.unit_flip_sentences(several) == []
 
 
 def test_what_flips_in_our_counts_alone_is_no_published_order_that_flips():
-    several = orderings.tested(in_units(PASSES))
-    assert "1 of 1: slow" not in orders_in_words.in_brief(several)[0]
-    ours = orderings.tested(in_units())
-    assert "that are the other way round, 1 of 1: slow" in orders_in_words.in_brief(ours)[0]
+    several = tested_orderings.test_orderings(in_units(PASSES))
+    assert "1 of 1: slow" not in ordering_text.flip_sentences(several)[0]
+    ours = tested_orderings.test_orderings(in_units())
+    assert "that are the other way round, 1 of 1: slow" in ordering_text.flip_sentences(ours)[0]
 
 
 def test_an_order_of_ours_is_no_published_one():
     found = results(fast(), slow())
-    one = Ordering(OURS, "", (("slow",), ("fast",)), "m", 1.0)
-    several = orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))
+    ordering = PublishedOrdering(OWN_COUNTS, "", (("slow",), ("fast",)), "m", 1.0)
+    several = tested_orderings.test_orderings(
+        replace(found, study=replace(found.study, orderings=(ordering,)))
+    )
     assert several[0].verdict == REVERSED
-    assert orders_in_words.in_brief(several) == []
+    assert ordering_text.flip_sentences(several) == []
 
 
 @pytest.mark.parametrize("seeds", [3, 4, 5])
@@ -265,25 +275,25 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
         return replace(group, plans=group.plans[:seeds], runs=group.runs[:seeds])
 
     found = results(few(fast()), few(slow()))
-    one = Ordering("a", "", (("fast",), ("slow",)), "m", 1.0)
-    two = replace(one, order=(("fast", "slow"), ("slower",)), problems=("elsewhere",))
-    study = replace(found.study, seeds=tuple(range(seeds)), orderings=(one, two))
+    ordering = PublishedOrdering("a", "", (("fast",), ("slow",)), "m", 1.0)
+    two = replace(ordering, order=(("fast", "slow"), ("slower",)), problems=("elsewhere",))
+    study = replace(found.study, seeds=tuple(range(seeds)), orderings=(ordering, two))
     # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
-    assert study.ordered_pairs == 1
-    several = orderings.tested(replace(found, study=study))
-    note = orders_in_words.table(study, several).note
+    assert study.ordering_pair_count == 1
+    several = tested_orderings.test_orderings(replace(found, study=study))
+    note = ordering_text.table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"
-    assert (expected in note) == (orders_in_words.too_few_seeds(study) != "") == (seeds == 3)
-    assert {one.verdict for one in several} == {OPEN if seeds == 3 else KEPT}
+    assert (expected in note) == (ordering_text.seed_warning(study) != "") == (seeds == 3)
+    assert {result.verdict for result in several} == {OPEN if seeds == 3 else KEPT}
 
 
 def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
     found = results(fast(), slow())
-    one = Ordering("a paper", "it says so", (("slow",), ("fast",)), "m", 1.0)
-    found = replace(found, study=replace(found.study, orderings=(one,)))
+    ordering = PublishedOrdering("a paper", "it says so", (("slow",), ("fast",)), "m", 1.0)
+    found = replace(found, study=replace(found.study, orderings=(ordering,)))
     report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
-    made = datetime(2026, 11, 23, tzinfo=UTC)
-    everything = contents(report, "pfbench", "c", made)
+    created = datetime(2026, 11, 23, tzinfo=UTC)
+    everything = contents(report, "pfbench", "c", created)
     seconds = [run.seconds for _, run in found.runs]
     told = dict(everything.provenance())["run time"]
     assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
@@ -295,10 +305,10 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
 
 
 def test_a_study_without_orders_says_nothing():
-    assert orderings.tested(results(fast())) == []
-    assert orders_in_words.sentences([], results(fast()).study) == []
-    assert orders_in_words.in_brief([]) == []
-    assert orders_in_words.table(results(fast()).study, []) is None
+    assert tested_orderings.test_orderings(results(fast())) == []
+    assert ordering_text.sentences([], results(fast()).study) == []
+    assert ordering_text.flip_sentences([]) == []
+    assert ordering_text.table(results(fast()).study, []) is None
 
 
 @given(
@@ -334,20 +344,22 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
     assert [(one.scale.title, one.verdict) for one in long] == [
         *(("SFO", REVERSED), ("seconds", REVERSED))
     ]
-    assert [(one.verdict, one.evidence.short) for one in short] == [
+    assert [(one.verdict, one.evidence.lacks_seeds) for one in short] == [
         *((REVERSED, False), (OPEN, True))
     ]
-    assert short[0].evidence.p == long[0].evidence.p
-    assert "less than a second" in orders_in_words.sentences(short, results().study)[0]
+    assert short[0].evidence.p_value == long[0].evidence.p_value
+    assert "less than a second" in ordering_text.sentences(short, results().study)[0]
 
 
-@pytest.mark.parametrize("source", ["a paper", f"{OURS}, from its words"])
+@pytest.mark.parametrize("source", ["a paper", f"{OWN_COUNTS}, from its words"])
 @pytest.mark.parametrize("units", [(), (CALLS,)])
 def test_only_a_papers_order_in_its_unit_is_reproduced_or_flips(source, units):
     found = results(fast(), slow())
-    right = Ordering(source, "", (("fast",), ("slow",)), "m", 1.0, place=CALLS.place)
+    right = PublishedOrdering(source, "", (("fast",), ("slow",)), "m", 1.0, location=CALLS.location)
     wrong = replace(right, order=(("slow",), ("fast",)))
     study = replace(found.study, orderings=(right, wrong), units=units)
-    told = {one.verdict for one in orderings.tested(replace(found, study=study))}
+    told = {
+        result.verdict for result in tested_orderings.test_orderings(replace(found, study=study))
+    }
     theirs = {REPRODUCED, FLIPS} if units and source == "a paper" else set()
     assert told == {KEPT, REVERSED} | theirs

@@ -17,10 +17,10 @@ from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting import collect, documents, prepare, write_report, writing
+from pfbench.reporting import collect_report, documents, prepare_folder, write_report, writer
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures import html
-from pfbench.reporting.words import WORDS, whole
+from pfbench.reporting.wording import WORDS, format_integer
 from pfbench.runs.loop.stop import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
@@ -66,7 +66,9 @@ class Page(HTMLParser):
 
 
 def write(spec, outcomes, folder, made, command="pfbench report by-hand.toml", commit="abc123"):
-    paths = write_report(collect(spec, outcomes), folder, command=command, commit=commit, made=made)
+    paths = write_report(
+        collect_report(spec, outcomes), folder, command=command, commit=commit, created=made
+    )
     return {path.name: path for path in paths}
 
 
@@ -140,7 +142,7 @@ def test_user_texts_are_escaped(page, written):
 
 
 def test_numbers_in_a_paragraph_are_not_broken():
-    number = whole(3226)
+    number = format_integer(3226)
     assert paragraphs(f"after\n  {number}  calls\n\n \n\nmore") == [f"after {number} calls", "more"]
 
 
@@ -188,11 +190,11 @@ def test_the_page_holds_every_run_with_exact_counts(page):
 def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
     values = [1 / (k + 1) for k in range(5000)]
     long, short = (made_run(values[:rows], seed=seed) for seed, rows in enumerate((5000, 4321)))
-    kept = html.kept_iterations([long, short], [Stop("m", 1 / 1234.5)])
+    kept = html.list_displayed_iterations([long, short], [Stop("m", 1 / 1234.5)])
     assert len(kept) < html.ROWS + 4
     assert {0, 1, 2, 3, 4320, 4999, 1234} <= kept
     assert max(np.diff(sorted(kept))) < 60
-    assert html.kept_iterations([made_run(values[:200])], []) == set(range(200))
+    assert html.list_displayed_iterations([made_run(values[:200])], []) == set(range(200))
 
 
 def test_interval_measures_say_which_end_is_shown(page):
@@ -305,7 +307,7 @@ def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(tmp_path):
     with pytest.raises(
         StorageError, match=r"^the report folder .*file/report cannot be written \(Not a dir"
     ) as e:
-        prepare(tmp_path / "file" / "report")
+        prepare_folder(tmp_path / "file" / "report")
     assert "\n" not in str(e.value)
 
 
@@ -330,9 +332,9 @@ def test_a_full_disk_leaves_nothing_half_written(
 
 
 def test_a_missing_extra_is_named_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "find_spec", lambda name: None if name == "plotly" else object())
+    monkeypatch.setattr(writer, "find_spec", lambda name: None if name == "plotly" else object())
     with pytest.raises(InputError, match=r"need plotly.*pip install \"pfbench\[report\]\""):
-        prepare(tmp_path)
+        prepare_folder(tmp_path)
 
 
 def test_each_link_of_a_word_leads_to_what_it_means(page):

@@ -14,11 +14,11 @@ from pfbench.reporting.comparison import compare
 from pfbench.reporting.findings import ranking
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
 from pfbench.reporting.latex import latex
-from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics.limits import common_limits, limits_by_plan
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.statistics.equal_counts import common_limits, limits_by_plan
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.planning.study import Named, Setting, Study
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
 
@@ -28,26 +28,26 @@ def results(methods, targets=TARGETS, budgets=None):
     study = Study(
         key="k",
         title="T",
-        about="",
-        problems=(Named("p", "p"),),
-        algorithms=tuple(Named(label, label) for label in methods),
+        introduction="",
+        problems=(LabelledSelector("p", "p"),),
+        algorithms=tuple(LabelledSelector(label, label) for label in methods),
         settings=(Setting("", {}),),
         seeds=(0, 1, 2),
         measures=("m",),
-        recorded=("m",),
+        recorded_measures=("m",),
         targets=targets,
     )
     groups = []
     for label, runs in methods.items():
         plans = tuple(plan((budgets or {}).get(label), k) for k in range(len(runs)))
         runs = tuple(replace(one, seed=k) for k, one in enumerate(runs))
-        groups.append(Group("p", "", label, label, plans, runs))
-    return Results(study, (Panel("p", "", "p", tuple(groups)),))
+        groups.append(RunGroup("p", "", label, label, plans, runs))
+    return StudyResults(study, (Panel("p", "", "p", tuple(groups)),))
 
 
 def order(found):
     ((_, ranked),) = ranking.ranking(found)
-    return [(one.group.label, one.place) for one in ranked]
+    return [(one.group.label, one.rank) for one in ranked]
 
 
 def falls(*calls, to=(1.0, 0.4, 0.05), status="target"):
@@ -110,7 +110,7 @@ def test_twice_the_budget_gains_nothing(targets):
     found = results({"once": curve(11), "twice": curve(21)}, targets, budgets)
     assert order(found) == [("once", 1), ("twice", 1)]
     ((_, ranked),) = ranking.ranking(found)
-    assert ranked[0].last == ranked[1].last
+    assert ranked[0].last_value == ranked[1].last_value
     # Without the cut it would gain.
     uncut = results({"once": curve(11), "twice": curve(21)}, targets)
     if not targets:
@@ -144,7 +144,10 @@ def test_ranks_do_not_depend_on_the_order_and_a_new_method_moves_nobody(calls, r
 def test_the_rank_follows_from_the_essence_of_a_run():
     whole = results({"a": falls(5, 6, 7), "idle": IDLE, "lost": LOST})
     short = results(
-        {group.label: [ranking.essence(one, TARGETS) for one in group.runs] for group in whole}
+        {
+            group.label: [ranking.ranking_summary(one, TARGETS) for one in group.runs]
+            for group in whole
+        }
     )
     assert sum(len(one.rows) for _, one in short.runs) < sum(len(o.rows) for _, o in whole.runs)
     assert ranking.as_json(short) == ranking.as_json(whole)
@@ -173,21 +176,21 @@ def many(number):
 
 
 def test_of_few_methods_all_are_shown():
-    few = many(ranking.MOST_SHOWN - 1)
-    assert ranking.foremost(few) == few.study.labels
+    few = many(ranking.MAX_ROWS - 1)
+    assert ranking.sole_leaders(few) == few.study.labels
 
 
 def test_of_many_methods_the_first_of_the_list_and_those_in_front_are_shown():
-    shown = ranking.foremost(many(20))
-    assert len(shown) == ranking.MOST_SHOWN
-    in_front = [f"m{k}" for k in range(20 - (ranking.MOST_SHOWN - 2), 20)]
+    shown = ranking.sole_leaders(many(20))
+    assert len(shown) == ranking.MAX_ROWS
+    in_front = [f"m{k}" for k in range(20 - (ranking.MAX_ROWS - 2), 20)]
     assert list(shown) == ["m0", *in_front, "m0, tuned"]
 
 
 def test_figures_show_the_foremost_and_tables_all():
     whole = many(20)
-    shown = whole.only(ranking.foremost(whole))
-    assert shown.study.labels == ranking.foremost(whole)
+    shown = whole.restrict_algorithms(ranking.sole_leaders(whole))
+    assert shown.study.labels == ranking.sole_leaders(whole)
     assert [one.label for one in shown.panels[0].groups] == list(shown.study.labels)
     assert len(whole.panels[0].groups) == 21
 
@@ -224,7 +227,7 @@ def test_every_table_ranks_by_the_numbers_that_it_prints():
     assert ranked == {"missing": 1, "even": 2, "near": 2, "odd": 4}
     for table, column in [(screen, 3), *((one, 2) for one in results_tables(comparisons(found)))]:
         assert table.rows
-        numbers = [printed(tables.plain(row.cells[column])) for row in table.rows]
+        numbers = [printed(tables.format_cell(row.cells[column])) for row in table.rows]
         assert [row.cells[0] for row in table.rows] == [
             1 + sum(other < number for other in numbers) for number in numbers
         ]
@@ -237,15 +240,15 @@ def test_the_screen_and_the_page_print_the_same_calls():
     screen = {row.name: row.cells for row in ranking.table(found).rows}
     for at, page in enumerate(results_tables(comparisons(found))):
         for row in page.rows:
-            assert printed(screen[row.name][3 + at]) == printed(tables.plain(row.cells[2]))
+            assert printed(screen[row.name][3 + at]) == printed(tables.format_cell(row.cells[2]))
     assert screen["odd"][4] == "750"  # the mean of its runs: no median of runs that are not one
 
 
 def test_without_targets_the_calls_are_those_of_one_run():
     runs = [run([1.0, 0.4], [0, sfo], lo=[0, lo]) for sfo, lo in ((10, 1000), (500, 0), (900, 0))]
     found = results({"a": [*runs, *runs]}, targets=())
-    ((_, (one,)),) = ranking.ranking(found)
-    assert one.calls == {"sfo": 500, "lo": 0}
+    ((_, (ranked,)),) = ranking.ranking(found)
+    assert ranked.calls == {"sfo": 500, "lo": 0}
 
 
 def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
@@ -258,14 +261,17 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
     whole = results(methods, budgets=budgets)
     limits = common_limits(plan for group in whole for plan in group.plans)
     short = {
-        name: [ranking.essence(one, TARGETS, [limits]) for one in runs]
+        name: [ranking.ranking_summary(one, TARGETS, [limits]) for one in runs]
         for name, runs in methods.items()
     }
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)
     for price in comparisons(whole):
-        numbers = [one.expected for one in compare(whole, price.price).panels[0].scored]
-        found = compare(results(short, budgets=budgets), price.price).panels[0].scored
-        assert [one.expected for one in found] == numbers
+        numbers = [
+            algorithm.expected_calls
+            for algorithm in compare(whole, price.price).panels[0].algorithms
+        ]
+        found = compare(results(short, budgets=budgets), price.price).panels[0].algorithms
+        assert [algorithm.expected_calls for algorithm in found] == numbers
 
 
 def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):
@@ -274,6 +280,6 @@ def test_limits_are_those_of_the_panels_of_a_spec(tmp_path):
         'problems = ["quadratic"]\nseeds = 2\ntargets = ["fw_gap=1"]\nbudget = "{budget}"\n'
         '[algorithms]\na = "frank-wolfe"\nb = "afw"\n[grid]\nbudget = ["sfo=100", "sfo=300"]\n'
     )
-    found = limits_by_plan(read_spec(path))
+    found = limits_by_plan(load_spec(path))
     assert len(found) == 8
     assert all(limits == [plan.budget.limits] for plan, limits in found.items())

@@ -12,15 +12,15 @@ from made_runs import plan, run
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.reporting.statistics.bootstrap import ert_interval
-from pfbench.reporting.statistics.curves import column
+from pfbench.reporting.statistics.cost import PRODUCTS, Cost
 from pfbench.reporting.statistics.distributions import ecdf, profile
-from pfbench.reporting.statistics.limits import common_limits, shortened
-from pfbench.reporting.statistics.prices import PRODUCTS, Price
+from pfbench.reporting.statistics.equal_counts import common_limits, truncate_run
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.suboptimality import with_suboptimality
+from pfbench.reporting.statistics.seed_curves import column
+from pfbench.reporting.statistics.suboptimality import add_suboptimality
 from pfbench.runs.loop.stop import Stop
 
-SFO = Price.of("sfo")
+SFO = Cost.from_weights("sfo")
 TARGET = Stop("m", 1.0)
 INF = math.inf
 
@@ -48,9 +48,9 @@ def test_a_runtime_is_what_was_spent_at_the_first_row_at_or_below_the_target():
     assert runtimes([some], Stop("m", 0.99), SFO).calls == [100]
     assert runtimes([some], Stop("m", 0.4), SFO).calls == [INF]
     assert runtimes([some], Stop("other", 1), SFO).calls == [INF]
-    assert runtimes([some], TARGET, Price.of({"sfo": 2, "lo": 50})).calls == [160]
-    assert runtimes([some], TARGET, Price.of("seconds")).calls == [3]
-    assert runtimes([some], TARGET, Price.of("iteration")).calls == [2]
+    assert runtimes([some], TARGET, Cost.from_weights({"sfo": 2, "lo": 50})).calls == [160]
+    assert runtimes([some], TARGET, Cost.from_weights("seconds")).calls == [3]
+    assert runtimes([some], TARGET, Cost.from_weights("iteration")).calls == [2]
 
 
 def test_products_of_matrices_are_those_of_its_linear_minimisations():
@@ -62,8 +62,8 @@ def test_products_of_matrices_are_those_of_its_linear_minimisations():
         counts=replace(some.counts, lo=4),
     )
     assert runtimes([priced], TARGET, PRODUCTS).calls == [30]
-    assert PRODUCTS.spent(priced) == 60
-    assert PRODUCTS.spent(some) == 0  # not measured
+    assert PRODUCTS.total_cost(priced) == 60
+    assert PRODUCTS.total_cost(some) == 0  # not measured
     assert (PRODUCTS.calls, str(PRODUCTS), SFO.calls) == (
         "products of matrices",
         "products",
@@ -77,7 +77,7 @@ def test_a_failed_run_is_charged_what_it_spent_itself_and_no_other():
     others = [run([5, 4], [0, 900], status="budget", spent=1000)]
     assert ert(runtimes(mine, TARGET, SFO)) == 150
     everything = runtimes([*mine, *others], TARGET, SFO)
-    assert everything.charged.tolist() == [50, 100, 1000]  # the fault would be seen
+    assert everything.calls_charged.tolist() == [50, 100, 1000]  # the fault would be seen
 
 
 @pytest.mark.parametrize(("found", "spent", "expected"), COCOPP)
@@ -89,7 +89,7 @@ def test_the_expected_runtime_is_that_of_coco(found, spent, expected):
 def test_the_expected_runtime_is_that_of_coco_wherever_it_can_be_asked(pairs):
     toolsstats = pytest.importorskip("cocopp.toolsstats")
     found = known([a for a, _ in pairs], [b for _, b in pairs])
-    theirs = toolsstats.sp(list(found.charged), issuccessful=list(found.reached))[0]
+    theirs = toolsstats.sp(list(found.calls_charged), issuccessful=list(found.is_reached))[0]
     assert ert(found) == pytest.approx(theirs, rel=1e-12)
 
 
@@ -108,14 +108,14 @@ def test_the_expected_runtime_is_what_restarts_cost(pairs):
 
 
 def test_a_price_is_checked_and_written_in_words():
-    assert str(Price.of({"sfo": 1, "lo": 50, "po": 0})) == "SFO + 50 LO"
-    assert Price.of("lo").spent(run([1], [4], lo=[3])) == 3
+    assert str(Cost.from_weights({"sfo": 1, "lo": 50, "po": 0})) == "SFO + 50 LO"
+    assert Cost.from_weights("lo").total_cost(run([1], [4], lo=[3])) == 3
     with pytest.raises(InputError, match="sfp"):
-        Price.of("sfp")
+        Cost.from_weights("sfp")
     with pytest.raises(InputError, match="price of lo"):
-        Price.of({"lo": -1})
+        Cost.from_weights({"lo": -1})
     with pytest.raises(InputError, match="costs something"):
-        Price.of({"lo": 0})
+        Cost.from_weights({"lo": 0})
 
 
 # --- equal counts ---------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_the_common_budget_is_the_least_of_each_count():
 
 def test_a_run_within_the_common_budget_is_left_alone():
     some = run([5, 3], [0, 100])
-    assert shortened(some, {"sfo": 100, "lo": 0}) is some
+    assert truncate_run(some, {"sfo": 100, "lo": 0}) is some
 
 
 values = st.lists(st.integers(0, 9).map(float), min_size=1, max_size=12)
@@ -152,26 +152,26 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
         spent=kept[-1][0] + beyond,
     )
     double = run(path, sfo)
-    seen = shortened(double, {"sfo": budget})
+    seen = truncate_run(double, {"sfo": budget})
     assert seen.rows == half.rows
     target = Stop("m", data.draw(st.integers(0, 9)))
     mine, fair = (runtimes([one], target, SFO) for one in (seen, half))
     np.testing.assert_array_equal(mine.calls, fair.calls)
-    assert mine.spent[0] >= fair.spent[0]
-    assert seen.last("m") == half.last("m")
+    assert mine.total_calls[0] >= fair.total_calls[0]
+    assert seen.final_value("m") == half.final_value("m")
 
 
 def test_without_the_common_budget_twice_the_budget_would_win():
     """The fault that the last test must see: a hit beyond the budget of the others."""
     double = run([5, 4, 1], [0, 90, 150], status="target")
     assert runtimes([double], TARGET, SFO).hits == 1
-    assert runtimes([shortened(double, {"sfo": 100})], TARGET, SFO).hits == 0
+    assert runtimes([truncate_run(double, {"sfo": 100})], TARGET, SFO).hits == 0
 
 
 def test_the_last_value_of_a_failure_is_none():
-    assert run([5, 0.3]).last("m") == 0.3
-    assert run([5, 0.3], status="diverged").last("m") == INF
-    assert run([], status="refused").last("m") == INF
+    assert run([5, 0.3]).final_value("m") == 0.3
+    assert run([5, 0.3], status="diverged").final_value("m") == INF
+    assert run([], status="refused").final_value("m") == INF
 
 
 # --- suboptimality ---
@@ -180,12 +180,12 @@ def test_the_last_value_of_a_failure_is_none():
 def test_suboptimality_is_the_objective_less_the_least_known():
     some = run([5, math.nan, 1.0, 0.5])
     some = replace(some, columns=(*some.columns[:-1], "objective"), final={"objective": 0.75})
-    found = with_suboptimality(some, 1.0)
+    found = add_suboptimality(some, 1.0)
     np.testing.assert_array_equal(column(found, "suboptimality"), [4, math.nan, 0, -0.5])
     assert found.final["suboptimality"] == -0.25  # better than was known, and shown
     assert runtimes([found], Stop("suboptimality", 0.0), SFO).calls == [2]
-    assert with_suboptimality(some, None) is some
-    assert with_suboptimality(run([5.0]), 1.0).columns == run([5.0]).columns
+    assert add_suboptimality(some, None) is some
+    assert add_suboptimality(run([5.0]), 1.0).columns == run([5.0]).columns
 
 
 # --- shares ---------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_a_method_that_does_nothing_is_last_in_every_view():
     assert ert(idle) > ert(slow)
     assert ecdf([[idle]]).x.size == 0
     assert profile([[idle]], [[1.0]]).x.size == 0
-    assert nothing[0].last("m") > max(one.last("m") for one in poor)
+    assert nothing[0].final_value("m") > max(one.final_value("m") for one in poor)
 
 
 # --- intervals ------------------------------------------------------------------------------------

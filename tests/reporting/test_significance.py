@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pfbench.reporting.statistics.significance import (
-    Sample,
+    SeedSample,
+    compare_pairs,
     holm,
     leaders,
-    middle,
+    median,
     rank_test,
     rank_tests,
     seeds_needed,
     sign_test,
-    told,
 )
 
 INF = math.inf
@@ -74,11 +74,11 @@ def test_holm_rejects_what_its_steps_reject(p):
 
 
 def row(*samples, fixed=()):
-    return [Sample(np.array(one, dtype=float), at in fixed) for at, one in enumerate(samples)]
+    return [SeedSample(np.array(one, dtype=float), at in fixed) for at, one in enumerate(samples)]
 
 
 def leading(*rows, shown=None):
-    numbers = shown or [[middle(one.values) for one in some] for some in rows]
+    numbers = shown or [[median(one.values) for one in some] for some in rows]
     return leaders(rows, numbers)
 
 
@@ -135,8 +135,8 @@ def test_several_equal_numbers_are_one():
     fixed, varying = row([5.0] * 10, np.arange(10.0) + 6, fixed={0})
     assert sign_test(varying.values, 5.0) == pytest.approx(2 / 2**10)
     assert rank_test(fixed.values, varying.values) < 1e-4
-    assert told([(fixed, varying)] * 25) == [-1] * 25
-    assert told([(fixed, varying)] * 26) == [0] * 26
+    assert compare_pairs([(fixed, varying)] * 25) == [-1] * 25
+    assert compare_pairs([(fixed, varying)] * 26) == [0] * 26
 
 
 @given(st.lists(st.integers(0, 6).map(float) | st.just(INF), min_size=1, max_size=9))

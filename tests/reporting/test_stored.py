@@ -8,16 +8,16 @@ from made_runs import run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.report import collect, together
-from pfbench.reporting.stored import stored
-from pfbench.runs.execute import Outcome
+from pfbench.reporting.report import collect_report, merge_reports
+from pfbench.reporting.stored_study import load_stored_report
+from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.storage import packing
-from pfbench.runs.storage.content import Entry
-from pfbench.runs.storage.gathering import pack_down
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.storage import segment_writer
+from pfbench.runs.storage.compaction import compact
 from pfbench.runs.storage.segment import Segment
+from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
 HERE = {"python": "3.x"}
@@ -53,7 +53,7 @@ def test_runs_are_grouped_by_problem_algorithm_and_seed(store):
         [("p[x=1]", "a", 1), ("p[x=1]", "a", 0), ("p[x=2]", "b[k=1]", 0), ("p[x=2]", "b[k=2]", 7)]
     ):
         put(store, number, problem, algorithm, seed)
-    report = stored(store, "s")
+    report = load_stored_report(store, "s")
     assert panels(report) == {
         ("p[x=1]", "a"): [0, 1],
         ("p[x=2]", "b[k=1]"): [0],
@@ -69,43 +69,49 @@ def test_runs_are_grouped_by_problem_algorithm_and_seed(store):
 def test_problems_that_differ_in_the_seed_of_their_run_are_one(store):
     for seed in range(3):
         put(store, seed, f"p[x=1,seed={seed}]", "a", seed)
-    assert panels(stored(store, "s")) == {("p", "a"): [0, 1, 2]}
+    assert panels(load_stored_report(store, "s")) == {("p", "a"): [0, 1, 2]}
     # Not so where a problem's seed is not that of the run.
     put(store, 3, "p[x=1,seed=1]", "a", 5)
-    assert len(panels(stored(store, "s"))) == 3
+    assert len(panels(load_stored_report(store, "s"))) == 3
 
 
 def test_names_and_selectors_choose(store):
     put(store, 0, "p[x=1]", "a")
     put(store, 1, "p[x=2]", "b")
     put(store, 2, "q", "b[k=1]")
-    assert panels(stored(store, "s", problems=["p"])).keys() == {("p[x=1]", "a"), ("p[x=2]", "b")}
-    assert panels(stored(store, "s", problems=["p[x=1]", "q"], algorithms=["b"])).keys() == {
-        ("q", "b")
+    assert panels(load_stored_report(store, "s", problems=["p"])).keys() == {
+        ("p[x=1]", "a"),
+        ("p[x=2]", "b"),
     }
+    assert panels(
+        load_stored_report(store, "s", problems=["p[x=1]", "q"], algorithms=["b"])
+    ).keys() == {("q", "b")}
     with pytest.raises(InputError, match="has no runs that --problem and --algorithm ask for"):
-        stored(store, "s", problems=["r"])
+        load_stored_report(store, "s", problems=["r"])
 
 
 def test_an_empty_store_is_refused(store):
     with pytest.raises(InputError, match="has no runs: see"):
-        stored(store, "s")
+        load_stored_report(store, "s")
 
 
 def test_the_longest_run_is_taken_and_the_others_are_told(store):
     put(store, 0, values=[3.0, 2.0, 1.0], budget=Budget(lo=3))
     put(store, 1, values=[3.0, 2.0], budget=Budget(lo=2))
-    report = stored(store, "s")
+    report = load_stored_report(store, "s")
     ((_, found),) = report.results[0].runs
     assert found.iterations == 2
-    assert "Left out: 1 other," in report.results[0].study.about
+    assert "Left out: 1 other," in report.results[0].study.introduction
 
 
 def test_the_targets_are_those_of_the_plans(store):
     put(store, 0, stop=Stop("m", 0.1))
     put(store, 1, seed=1, stop=Stop("m", 0.5))
     put(store, 2, seed=2)
-    assert stored(store, "s").results[0].study.targets == (Stop("m", 0.5), Stop("m", 0.1))
+    assert load_stored_report(store, "s").results[0].study.targets == (
+        Stop("m", 0.5),
+        Stop("m", 0.1),
+    )
 
 
 def test_what_is_damaged_or_strange_is_left_out(store):
@@ -118,33 +124,33 @@ def test_what_is_damaged_or_strange_is_left_out(store):
     other = PlannedRun("p", "elsewhere", 3, (), 1)
     store.put(key(3), found, HERE, {"plan": other.as_json()})
     # The last says of itself another run than its plan: what it says of itself counts.
-    assert panels(stored(store, "s")) == {("p", "a"): [0, 3]}
+    assert panels(load_stored_report(store, "s")) == {("p", "a"): [0, 3]}
 
 
 def test_nothing_that_a_store_names_is_imported(store):
     put(store, 0, "no_such_module:Problem", "no_such_module:Method[x=1]")
-    assert panels(stored(store, "s")) == {("Problem", "Method"): [0]}
+    assert panels(load_stored_report(store, "s")) == {("Problem", "Method"): [0]}
 
 
 def test_braces_of_a_stored_selector_are_no_names(store):
     put(store, 0, "p[x={y}]", "a[z={seed}]")
-    ((problem, algorithm),) = panels(stored(store, "s"))
+    ((problem, algorithm),) = panels(load_stored_report(store, "s"))
     assert (problem, algorithm) == ("p", "a")
 
 
 def test_several_reports_are_one_page(store, tmp_path):
     put(store, 0, "p", "a")
-    first = stored(store, "store")
+    first = load_stored_report(store, "store")
     (tmp_path / "two.toml").write_text(
         'title = "Two"\n[[study]]\nkey = "k"\ntitle = "K"\nproblems = "p"\nalgorithms = "b"\n'
         '[[study]]\nkey = "l"\nproblems = "p"\nalgorithms = "c"\n'
     )
-    spec = read_spec(tmp_path / "two.toml")
+    spec = load_spec(tmp_path / "two.toml")
     outcomes = [
-        Outcome(plan, Entry(key(0), replace(run([1.0]), algorithm=plan.algorithm), HERE))
+        PlanOutcome(plan, StoredRun(key(0), replace(run([1.0]), algorithm=plan.algorithm), HERE))
         for plan in spec.runs()
     ]
-    report = together("all", "All", [first, collect(spec, outcomes)])
+    report = merge_reports("all", "All", [first, collect_report(spec, outcomes)])
     assert [study.key for study in report.spec.studies] == ["store", "two-k", "two-l"]
     assert [study.title for study in report.spec.studies][1:] == ["Two: K", "Two: l"]
     assert [found.study for found in report.results] == list(report.spec.studies)
@@ -157,13 +163,13 @@ def test_of_many_runs_equal_parts_are_one_object_and_packed_ones_are_unpacked_on
     store, monkeypatch
 ):
     """By length, runs of both methods would take turns."""
-    monkeypatch.setattr(packing, "GROUP", 10)
+    monkeypatch.setattr(segment_writer, "GROUP", 10)
     for number in range(40):
         put(store, number, "p", "ab"[number % 2], number // 2, values=(2.0,) * (1 + number // 4))
-    pack_down(store)
+    compact(store)
     unpacked = []
-    monkeypatch.setattr(Segment, "_decoded", counted(Segment._decoded, unpacked))
-    (results,) = stored(Store(store.folder), "s").results
+    monkeypatch.setattr(Segment, "_decode_group", counted(Segment._decode_group, unpacked))
+    (results,) = load_stored_report(Store(store.folder), "s").results
     assert sorted(unpacked) == [0, 1, 2, 3]
     runs = [run for _, run in results.runs]
     assert [run.iterations for run in runs] == 2 * [number // 2 for number in range(20)]

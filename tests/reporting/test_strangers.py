@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from helpers import acting
 
-from pfbench.reporting import collect, tables, write_report
+from pfbench.reporting import collect_report, tables, write_report
 from pfbench.reporting.latex import latex
-from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.planning.spec import load_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
 CAPTION = r"line one\n\\input{/etc/passwd}\n\\immediate\\write18{id}\r\u2028x"
@@ -43,7 +43,7 @@ period = 2
 def written(tmp_path_factory, with_failures, made):
     folder = tmp_path_factory.mktemp("strangers")
     (folder / "s.toml").write_text(SPEC)
-    spec = read_spec(folder / "s.toml")
+    spec = load_spec(folder / "s.toml")
 
     def acts(outcome):
         run = replace(outcome.entry.run, stop_reason=f"\x1b[1A\r{acting()}\nforged")
@@ -53,7 +53,7 @@ def written(tmp_path_factory, with_failures, made):
     outcomes = list(map(acts, with_failures))
     command = f"pfbench report {acting()}"
     paths = write_report(
-        collect(spec, outcomes), folder / "o", command=command, commit=None, made=made
+        collect_report(spec, outcomes), folder / "o", command=command, commit=None, created=made
     )
     return {path.name: path for path in paths}
 
@@ -93,6 +93,6 @@ def test_a_reason_is_one_cell_of_one_line(written):
 
 
 def test_a_caption_stays_in_its_comment():
-    row = tables.Row("", "a", [1])
+    row = tables.TableRow("", "a", [1])
     table = tables.Table("x\n\\input{y}", "", ("", "name", "n"), [row])
     assert latex(table).splitlines()[1].startswith(r"\begin")

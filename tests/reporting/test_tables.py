@@ -13,15 +13,15 @@ from pfbench.reporting.comparison import compare
 from pfbench.reporting.findings import ranking, summary
 from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.latex import latex
-from pfbench.reporting.report import collect
-from pfbench.reporting.statistics.prices import Price
-from pfbench.reporting.words import SEPARATOR, significant, whole
+from pfbench.reporting.report import collect_report
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
 from pfbench.runs.loop.stop import Stop
 
 
 @pytest.fixture
 def results(spec, outcomes):
-    return collect(spec, outcomes).results[0]
+    return collect_report(spec, outcomes).results[0]
 
 
 def cells(table, group, name):
@@ -58,8 +58,8 @@ def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes
     first = outcomes[0]
     run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))
     changed = [replace(first, entry=replace(first.entry, run=run)), *outcomes[1:]]
-    table = tables.counts(collect(spec, changed).results[0])
-    assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.Span(8, 1234567)
+    table = tables.counts(collect_report(spec, changed).results[0])
+    assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.CountRange(8, 1234567)
     assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown(table)
     assert "least to greatest" in table.note
 
@@ -96,7 +96,7 @@ def test_every_run_has_the_command_behind_it(results):
     assert rows[1].cells[-1] == tables.Command(
         'pfbench solve -p "problem[seed=1]" -a "nfwu-svrg[batch=3,period=4]" --seed 1'
     )
-    assert rows[1].cells[-2] == tables.Share(pytest.approx(0.9))
+    assert rows[1].cells[-2] == tables.Proportion(pytest.approx(0.9))
 
 
 def test_of_very_many_runs_the_first_seed_has_the_command(results, monkeypatch):
@@ -129,12 +129,12 @@ def test_commands_have_the_limits_of_the_run(results):
 
 
 def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
-    early = tables.ended_early(collect(spec, with_failures).results[0])
+    early = tables.early_endings_table(collect_report(spec, with_failures).results[0])
     assert [(row.name, *row.cells[:3]) for row in early.rows] == [
         ("SVRG", 1, "diverged", "x <is> not finite"),
         ("SVRG", 2, "budget", "too much"),
     ]
-    assert tables.ended_early(results) is None
+    assert tables.early_endings_table(results) is None
 
 
 def test_the_summary_is_computed(results):
@@ -170,18 +170,18 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
         )
 
     changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
-    said = summary.sentences(collect(spec, changed).results[0])
+    said = summary.sentences(collect_report(spec, changed).results[0])
     assert said[1].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
     assert said[2].endswith("nowhere below a tenth.")
 
 
 def test_the_summary_counts_failures(spec, with_failures):
-    results = collect(spec, with_failures).results[0]
+    results = collect_report(spec, with_failures).results[0]
     assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
     assert "(1 spent the budget and 1 diverged)" in summary.sentences(results)[0]
-    final = summary.extents(results).rows[0].cells[0]
+    final = summary._value_ranges(results).rows[0].cells[0]
     assert (final.runs, final.planned) == (2, 3)
-    assert tables.plain(final).endswith("[2 of 3 runs]")
+    assert tables.format_cell(final).endswith("[2 of 3 runs]")
 
 
 @pytest.mark.parametrize(
@@ -199,22 +199,22 @@ def test_the_summary_counts_failures(spec, with_failures):
     ],
 )
 def test_numbers_have_three_significant_digits(number, text):
-    assert significant(number) == text
+    assert format_significant(number) == text
 
 
 def test_integers_keep_every_digit():
-    assert whole(55203264) == f"55{SEPARATOR}203{SEPARATOR}264"
+    assert format_integer(55203264) == f"55{SEPARATOR}203{SEPARATOR}264"
 
 
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
-    assert "theory" not in tables.runs(collect(spec, outcomes).results[0]).note
+    assert "theory" not in tables.runs(collect_report(spec, outcomes).results[0]).note
     changed = [
         replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet=("convex",))))
         if "nfwu-svrg" in o.plan.algorithm
         else o
         for o in outcomes
     ]
-    found = collect(spec, changed).results[0]
+    found = collect_report(spec, changed).results[0]
     labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
     assert len(labels) == 1
     note = tables.runs(found).note
@@ -231,5 +231,5 @@ def test_jupyter_shows_the_tables(report):
         for _, _, texts in one.lines():
             for text in texts:
                 assert html.escape(text) in shown
-    comparison = compare(report.results[0], Price.of("sfo"))
+    comparison = compare(report.results[0], Cost.from_weights("sfo"))
     assert results_table(comparison)._repr_html_().startswith("<table>")

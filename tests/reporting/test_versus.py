@@ -6,24 +6,24 @@ import pytest
 from made_runs import descending, fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.findings import tuning, versus
-from pfbench.reporting.statistics.prices import Price
-from pfbench.reporting.tables import plain
-from pfbench.runs.planning.tune import Choice, Trial, Tune, Tuned
+from pfbench.reporting.findings import duels, tuning_effects
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.tables import format_cell
+from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, TuningTrial
 
-SFO = Price.of("sfo")
+SFO = Cost.from_weights("sfo")
 
 
 def against(label, *groups):
     """The duels of a method at the easy and the hard target."""
-    return versus.duels(compare(results(*groups), SFO), label, {label})
+    return duels.duels(compare(results(*groups), SFO), label, {label})
 
 
 def test_who_needs_fewer_calls_wins_and_is_told():
     for duel in against("fast", fast(), slow()):
-        assert (duel.wins, duel.loses, duel.place, duel.number) == (True, False, 1, 2)
-        assert duel.other.group.label == "slow"
-        assert duel.sure
+        assert (duel.wins, duel.loses, duel.rank, duel.number) == (True, False, 1, 2)
+        assert duel.best_other.group.label == "slow"
+        assert duel.is_significant
 
 
 def test_who_needs_more_loses_to_the_best_of_the_others():
@@ -31,30 +31,30 @@ def test_who_needs_more_loses_to_the_best_of_the_others():
     for duel, place in zip(
         against("slower", fast(), slow(), slower(), idle()), (2, 3), strict=True
     ):
-        assert (duel.wins, duel.loses, duel.place, duel.number) == (False, True, place, 4)
-        assert duel.other.group.label == "fast"
-        assert duel.calls > duel.others
+        assert (duel.wins, duel.loses, duel.rank, duel.number) == (False, True, place, 4)
+        assert duel.best_other.group.label == "fast"
+        assert duel.calls > duel.best_other_calls
 
 
 def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
     near = against("slow", slow(), slower())
-    assert not any(duel.sure for duel in near)
+    assert not any(duel.is_significant for duel in near)
     assert [duel.ratio.interval.low > 0.9 for duel in near] == [True] * 2
-    assert all(plain(duel.ratio).endswith("≈") for duel in near)
+    assert all(format_cell(duel.ratio).endswith("≈") for duel in near)
     # Two seeds tell nothing either, but their interval is wide.
     few = [run([16, 3, 0.9], [0, 10, n], seed=n) for n in (20, 200)]
     other = [run([16, 3, 0.9], [0, 10, n], seed=n) for n in (30, 190)]
     wide = against("few", group("few", few), group("other", other))[1]
-    assert not wide.sure
+    assert not wide.is_significant
     assert wide.ratio.interval.low < 0.8 < 1.0 < wide.ratio.interval.high
-    assert "≈" not in plain(wide.ratio)
+    assert "≈" not in format_cell(wide.ratio)
 
 
 def test_who_never_arrives_is_equal_to_nobody():
     for duel in against("idle", idle(), fast()):
         assert duel.ratio is None
-    (row, _) = versus.table(compare(results(idle(), fast()), SFO), "idle", {"idle"}).rows
-    assert "≈" not in " ".join(map(plain, row.cells))
+    (row, _) = duels.table(compare(results(idle(), fast()), SFO), "idle", {"idle"}).rows
+    assert "≈" not in " ".join(map(format_cell, row.cells))
 
 
 def test_the_correction_is_over_the_tests_of_mine_alone():
@@ -65,7 +65,7 @@ def test_the_correction_is_over_the_tests_of_mine_alone():
         return group(label, runs)
 
     groups = [of(f"m{k}", range(10 + 100 * k, 15 + 100 * k)) for k in range(6)]
-    assert all(duel.sure for duel in against("m0", *groups))
+    assert all(duel.is_significant for duel in against("m0", *groups))
 
 
 def test_methods_in_which_nothing_varies_are_compared_as_they_are():
@@ -74,13 +74,13 @@ def test_methods_in_which_nothing_varies_are_compared_as_they_are():
         for label, n in (("a", 20), ("b", 21))
     )
     easy, hard = against("a", first, second)
-    assert (easy.sure, easy.wins, easy.loses) == (False, False, False)
-    assert (hard.sure, hard.wins) == (True, True)
+    assert (easy.is_significant, easy.wins, easy.loses) == (False, False, False)
+    assert (hard.is_significant, hard.wins) == (True, True)
 
 
 def test_who_does_nothing_has_no_place():
     for duel in against("idle", idle(), fast()):
-        assert (duel.place, duel.wins, duel.loses) == (None, False, True)
+        assert (duel.rank, duel.wins, duel.loses) == (None, False, True)
         assert math.isinf(duel.calls)
 
 
@@ -88,7 +88,7 @@ def test_who_was_refused_does_not_stand():
     out = group("out", [run([], [], seed=seed, status="refused") for seed in range(8)])
     assert against("out", out, fast()) == []
     comparison = compare(results(out, fast()), SFO)
-    (said,) = versus.sentences(comparison, "out", {"out"})
+    (said,) = duels.sentences(comparison, "out", {"out"})
     assert said.startswith("out is refused on ")
 
 
@@ -96,7 +96,11 @@ def test_the_place_does_not_depend_on_who_is_worse():
     few = against("slow", fast(), slow())
     more = against("slow", fast(), slow(), slower(), idle())
     for one, other in zip(few, more, strict=True):
-        assert (one.place, one.calls, one.others) == (other.place, other.calls, other.others)
+        assert (one.rank, one.calls, one.best_other_calls) == (
+            other.rank,
+            other.calls,
+            other.best_other_calls,
+        )
 
 
 @pytest.mark.parametrize("seeds", [0, 1, 8])
@@ -107,24 +111,31 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
     for one in ("at_once", "later"):
         comparison = compare(results(at_once, later), SFO)
-        easy, hard = versus.duels(comparison, one, {one})
-        assert easy.begun == (seeds > 0)
-        assert not hard.begun
+        easy, hard = duels.duels(comparison, one, {one})
+        assert easy.has_calls == (seeds > 0)
+        assert not hard.has_calls
         assert hard.wins == (one == "at_once")
-        if easy.begun:
-            assert (easy.place, easy.wins, easy.loses, easy.sure) == (None, False, False, False)
-        (to_hard, to_easy) = versus.sentences(comparison, one, {one})
+        if easy.has_calls:
+            assert (easy.rank, easy.wins, easy.loses, easy.is_significant) == (
+                None,
+                False,
+                False,
+                False,
+            )
+        (to_hard, to_easy) = duels.sentences(comparison, one, {one})
         assert "begin" not in to_hard
-        assert to_easy.endswith("0 of 1 problem. Runs begin within it on easy.") == easy.begun
-        rows = [row.cells[0] for row in versus.table(comparison, one, {one}).rows]
-        assert (rows[0] is None) == easy.begun
-        told = [each["begun"] for each in versus.as_json(comparison, one, {one})]
-        assert told == [easy.begun, False]
+        assert to_easy.endswith("0 of 1 problem. Runs begin within it on easy.") == easy.has_calls
+        rows = [row.cells[0] for row in duels.table(comparison, one, {one}).rows]
+        assert (rows[0] is None) == easy.has_calls
+        told = [each["begun"] for each in duels.as_json(comparison, one, {one})]
+        assert told == [easy.has_calls, False]
 
 
 def test_it_is_no_rival_of_itself():
     comparison = compare(results(fast(), slow()), SFO)
-    assert all(duel.other is None for duel in versus.duels(comparison, "slow", {"slow", "fast"}))
+    assert all(
+        duel.best_other is None for duel in duels.duels(comparison, "slow", {"slow", "fast"})
+    )
 
 
 def projecting():
@@ -136,27 +147,27 @@ def projecting():
 
 def test_the_words_say_what_was_found():
     comparison = compare(results(projecting(), fast(), slow(), idle()), SFO)
-    hard, easy = versus.sentences(comparison, "fast", {"fast"})
+    hard, easy = duels.sentences(comparison, "fast", {"fast"})
     assert easy.startswith("fast to m ≤ 4.00: fewest SFO on 0 of 1 problem. It loses on easy")
     assert "place 2 of 4, 1.9 times projecting" in easy
     assert "m ≤ 1.00" in hard
-    assert versus.projecting(comparison.results) == {"projecting"}
-    assert len(versus.sentences(comparison, "projecting", {"projecting"})) == 2
+    assert duels.projecting_methods(comparison.results) == {"projecting"}
+    assert len(duels.sentences(comparison, "projecting", {"projecting"})) == 2
 
 
 def test_that_nobody_reaches_a_target_is_said():
     comparison = compare(results(idle(), group("lazy", [run([9.0], [0])] * 8)), SFO)
-    said = versus.sentences(comparison, "idle", {"idle"})
+    said = duels.sentences(comparison, "idle", {"idle"})
     assert said[0].endswith("0 of 1 problem. Nobody reaches it on easy.")
 
 
 def test_the_table_has_a_row_for_each_panel_and_target():
     comparison = compare(results(fast(), slow()), SFO)
-    table = versus.table(comparison, "slow", {"slow"})
+    table = duels.table(comparison, "slow", {"slow"})
     assert [row.cells[0] for row in table.rows] == ["2 of 2"] * 2
     assert all(
-        row.cells[4].value == pytest.approx(duel.calls / duel.others)
-        for row, duel in zip(table.rows, versus.duels(comparison, "slow", {"slow"}), strict=True)
+        row.cells[4].value == pytest.approx(duel.calls / duel.best_other_calls)
+        for row, duel in zip(table.rows, duels.duels(comparison, "slow", {"slow"}), strict=True)
     )
 
 
@@ -171,10 +182,13 @@ def tuned(*groups):
     """A study in which a and b stand as stated and tuned."""
     made = results(*groups)
     study = made.study
-    methods = tuple(Tuned(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "ab")
-    tune = Tune(methods, 2, (100,), study.targets[-1:], "sfo")
-    trials = (Trial({"x": 1}, (1,), (50.0,), (1.0,)), Trial({"x": 2}, (0,), (math.inf,), (2.0,)))
-    choices = tuple(Choice("p", one.selector, {}, trials) for one in methods)
+    methods = tuple(TunedMethod(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "ab")
+    tune = TuningPlan(methods, 2, (100,), study.targets[-1:], "sfo")
+    trials = (
+        TuningTrial({"x": 1}, (1,), (50.0,), (1.0,)),
+        TuningTrial({"x": 2}, (0,), (math.inf,), (2.0,)),
+    )
+    choices = tuple(TuningChoice("p", method.selector, {}, trials) for method in methods)
     object.__setattr__(study, "tune", tune)
     object.__setattr__(study, "choices", choices)
     return made, [compare(made, SFO)]
@@ -183,7 +197,7 @@ def tuned(*groups):
 def test_a_planted_flip_is_found():
     stated = renamed(fast(), "a"), renamed(slow(), "b")
     made, compared = tuned(*stated, renamed(slow(), "a, tuned"), renamed(fast(), "b, tuned"))
-    found = tuning.flips(compared, made.study.tune)
+    found = tuning_effects.find_flips(compared, made.study.tune)
     assert (found.pairs, len(found.table.rows)) == (1, 1)
     assert found.table.rows[0].cells[0].startswith("a (")
     assert found.table.rows[0].cells[1].startswith("b, tuned (")
@@ -193,16 +207,16 @@ def test_a_planted_flip_is_found():
 def test_where_none_flips_there_is_no_row():
     stated = renamed(fast(), "a"), renamed(slow(), "b")
     made, compared = tuned(*stated, renamed(fast(), "a, tuned"), renamed(slow(), "b, tuned"))
-    found = tuning.flips(compared, made.study.tune)
+    found = tuning_effects.find_flips(compared, made.study.tune)
     assert (found.pairs, found.table.rows) == (1, [])
-    chosen, trials = tuning.tuning_tables(made, compared)
+    chosen, trials = tuning_effects.tuning_tables(made, compared)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
     assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2
-    assert "2 methods tuned, 2 trials each" in tuning.sentences(made, compared)[0]
-    assert tuning.tuning_csv(made.study).count("\n") == 1 + 4
+    assert "2 methods tuned, 2 trials each" in tuning_effects.sentences(made, compared)[0]
+    assert tuning_effects.tuning_csv(made.study).count("\n") == 1 + 4
 
 
 def test_who_never_reaches_the_target_has_no_order_with_its_like():
     stated = renamed(idle(), "a"), renamed(idle(), "b")
     made, compared = tuned(*stated, renamed(slow(), "a, tuned"), renamed(fast(), "b, tuned"))
-    assert tuning.flips(compared, made.study.tune) is None
+    assert tuning_effects.find_flips(compared, made.study.tune) is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfbench.resisting.oracle import ResistingOracle, frame
+from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
 
 
 @pytest.fixture
@@ -11,6 +11,8 @@ def oracle():
     """Make an oracle that records: T, and if wanted d, seed, L, mu."""
 
     def make(T=6, d=None, seed=0, **scale):
-        return ResistingOracle(frame(T, d, **scale), np.random.default_rng(seed), record=True)
+        return ResistingOracle(
+            orthonormal_frame(T, d, **scale), np.random.default_rng(seed), record=True
+        )
 
     return make

@@ -24,27 +24,27 @@ from helpers import assert_one_sentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pfbench.base.errors import DataError, InputError, Refused
+from pfbench.base.errors import DataError, InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.points import combine
 from pfbench.resisting import (
+    all_contestants,
     certify,
     check_certificate,
     contestant,
-    every_contestant,
     write_certificate,
 )
 from pfbench.resisting.certificate import _digest, examine, transcript_path
 from pfbench.resisting.contestants import Contestant
-from pfbench.resisting.oracle import frame
 from pfbench.resisting.replay import check_answers, check_queries
+from pfbench.resisting.resisting_oracle import orthonormal_frame
 from pfbench.resisting.transcript import KINDS, Transcript, file_digest
 
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
 def certified(text, T, **options):
-    return certify(contestant(text, frame(T, options.get("d"))), T, **options)
+    return certify(contestant(text, orthonormal_frame(T, options.get("d"))), T, **options)
 
 
 def own(algorithm, T=10, **options):
@@ -55,7 +55,7 @@ def own(algorithm, T=10, **options):
 
 
 @pytest.mark.parametrize("T", [1, 2, 10, 50, 200])
-@pytest.mark.parametrize("text", every_contestant())
+@pytest.mark.parametrize("text", all_contestants())
 def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
     found = certified(text, T).certificate
     assert found.certified, found.findings
@@ -68,7 +68,7 @@ def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
 
 
 def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
-    names = [text.partition("[")[0] for text in every_contestant()]
+    names = [text.partition("[")[0] for text in all_contestants()]
     assert {
         "frank-wolfe",
         "ncgs",
@@ -78,7 +78,7 @@ def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
         "nfwu-spiderg",
         "nfwu-storm",
     } == set(names)
-    texts = "".join(every_contestant())
+    texts = "".join(all_contestants())
     for rule in ("line-search", "adaptive", "open-loop", "option=1", "option=2"):
         assert rule in texts
 
@@ -108,7 +108,7 @@ def test_gaps_and_counts_are_those_of_a_second_evaluation():
     least = min(min(some) for calls, some in gaps.items() if calls < 8)
     assert found.min_gap_over_diameter == pytest.approx(least / (2.0 * R))
     assert found.counts.lo == lo == 16
-    assert [p.gap for p in outcome.answers.passed] == pytest.approx(order)
+    assert [p.gap for p in outcome.answers.visited_points] == pytest.approx(order)
 
 
 def test_the_line_search_comes_below_the_floor_right_after_T():
@@ -121,7 +121,9 @@ def test_the_line_search_comes_below_the_floor_right_after_T():
 def test_projected_gradient_is_certified_for_gradient_queries_alone():
     outcome = certified("projected-gradient", 12)
     found = outcome.certificate
-    assert [passed.lo for passed in outcome.answers.passed] == [0] * len(outcome.answers.passed)
+    assert [passed.lo for passed in outcome.answers.visited_points] == [0] * len(
+        outcome.answers.visited_points
+    )
     assert found.certified
     assert found.certified_for == "gradient"
     assert len(found.findings) == 1
@@ -146,7 +148,7 @@ def test_the_counter_example_is_refused_for_lo_and_certified_for_gradient_querie
     assert found.certified_for == "gradient"
     assert "leaves the span" in found.findings[0]
     # Without the second condition of theorem 5.1 it is false: two LO calls reach the minimiser.
-    after_two = [p.gap for p in outcome.answers.passed if p.lo == 2]
+    after_two = [p.gap for p in outcome.answers.visited_points if p.lo == 2]
     assert min(after_two) <= 1e-3 * 230.0 * math.sqrt(T)
     assert outcome.answers.minimum(T, "lo") < 0.08 * 230.0 * math.sqrt(T)
     assert found.calls_to_target >= T
@@ -224,7 +226,7 @@ class Mends(Own):
 def test_points_that_are_yielded_and_never_asked_count_too():
     outcome = own(Mends(), 10)
     assert outcome.certificate.certified_for == "lo"
-    assert len(outcome.answers.passed) == 1 + 10 + 3 * 10
+    assert len(outcome.answers.visited_points) == 1 + 10 + 3 * 10
 
 
 def test_an_algorithm_that_fails_is_told():
@@ -248,7 +250,7 @@ def outcome():
 
 def answers_of(outcome, transcript):
     V = np.ascontiguousarray(transcript.directions).T
-    return check_answers(replace(frame(8), directions=V), transcript)
+    return check_answers(replace(orthonormal_frame(8), directions=V), transcript)
 
 
 def test_a_changed_answer_fails_check_i(outcome):
@@ -271,19 +273,19 @@ def test_changed_directions_fail_check_i(outcome):
 
 
 def queries_of(transcript, algorithm):
-    return check_queries(algorithm, frame(8), transcript, np.random.default_rng(0))
+    return check_queries(algorithm, orthonormal_frame(8), transcript, np.random.default_rng(0))
 
 
 def test_another_algorithm_fails_check_ii(outcome):
-    base = contestant("frank-wolfe", frame(8)).algorithm
-    assert queries_of(outcome.transcript, base).departed == ""
+    base = contestant("frank-wolfe", orthonormal_frame(8)).algorithm
+    assert queries_of(outcome.transcript, base).departure == ""
     for changed, words in (
         (replace(base, iterations=7), "before the transcript does"),
         (replace(base, iterations=9), "goes on after the transcript ends"),
         (replace(base, step="adaptive"), "event"),
         (replace(base, curvature=2.0 * base.curvature), "event"),
     ):
-        assert words in queries_of(outcome.transcript, changed).departed
+        assert words in queries_of(outcome.transcript, changed).departure
 
 
 class OtherRounding:
@@ -309,7 +311,7 @@ class OtherRounding:
 @pytest.mark.parametrize("text", ["ncgs[option=1]", "ncgs[option=2]", "cgs", "frank-wolfe"])
 def test_another_rounding_passes_check_ii(text):
     """The last LO input of an inner loop is all rounding, and its direction another one there."""
-    one = contestant(text, frame(8))
+    one = contestant(text, orthonormal_frame(8))
     transcript = certify(one, 8).transcript
 
     class There(Walk):
@@ -317,47 +319,47 @@ def test_another_rounding_passes_check_ii(text):
             return one.algorithm.run(OtherRounding(ask), x, rng)
 
     found = queries_of(transcript, There())
-    assert found.departed == ""
+    assert found.departure == ""
     assert 1e-17 < found.error < 1e-12
 
 
 def test_a_wrong_lo_output_fails_check_ii(outcome):
-    algorithm = contestant("frank-wolfe", frame(8)).algorithm
+    algorithm = contestant("frank-wolfe", orthonormal_frame(8)).algorithm
     row = next(e.answer for e in outcome.transcript.events() if e.kind == LO)
     for change in (lambda u: -u, lambda u: 0.999 * u, lambda u: 1.001 * u):
         transcript = copied(outcome.transcript)
         transcript.rows[row] = change(transcript.rows[row])
-        assert queries_of(transcript, algorithm).departed != ""
+        assert queries_of(transcript, algorithm).departure != ""
 
 
 def test_a_wrong_projection_fails_check_ii():
     outcome = certified("projected-gradient", 8)
-    algorithm = contestant("projected-gradient", frame(8)).algorithm
+    algorithm = contestant("projected-gradient", orthonormal_frame(8)).algorithm
     transcript = copied(outcome.transcript)
-    assert queries_of(transcript, algorithm).departed == ""
+    assert queries_of(transcript, algorithm).departure == ""
     row = [e.answer for e in transcript.events() if e.kind == PROX][3]
     transcript.rows[row] *= 1.0 + 1e-7
-    assert "differs from the transcript by 1e-07" in queries_of(transcript, algorithm).departed
+    assert "differs from the transcript by 1e-07" in queries_of(transcript, algorithm).departure
 
 
 def test_a_gap_below_the_floor_is_not_certified():
-    longer = contestant("frank-wolfe[iterations=20]", frame(8))
+    longer = contestant("frank-wolfe[iterations=20]", orthonormal_frame(8))
     outcome = certify(longer, 8)
     transcript = copied(outcome.transcript)
     # As if no LO output had been given: what came after T of them now comes before.
     asked = transcript.columns["kind"] != LO
     columns = {name: column[asked] for name, column in transcript.columns.items()}
-    found = examine(
+    certificate = examine(
         longer,
-        replace(frame(8), directions=transcript.directions.T),
+        replace(orthonormal_frame(8), directions=transcript.directions.T),
         replace(transcript, columns=columns),
         outcome.certificate.counts,
         0,
         [],
     ).certificate
-    assert not found.certified
-    assert found.min_gap_over_diameter < 0.04
-    assert any("its gap falls to" in finding for finding in found.findings)
+    assert not certificate.certified
+    assert certificate.min_gap_over_diameter < 0.04
+    assert any("its gap falls to" in finding for finding in certificate.findings)
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -445,10 +447,10 @@ def forged(path, **changes):
 )
 def test_a_forged_certificate_is_not_certified(files, changes):
     forged(files, **changes)
-    found = check_certificate(files).certificate
-    assert not found.certified
-    assert found.certified_for is None
-    assert found.findings
+    certificate = check_certificate(files).certificate
+    assert not certificate.certified
+    assert certificate.certified_for is None
+    assert certificate.findings
 
 
 def test_a_certificate_that_was_refused_cannot_be_forged_into_one(tmp_path):
@@ -466,14 +468,14 @@ def test_a_certificate_that_was_refused_cannot_be_forged_into_one(tmp_path):
 @pytest.mark.parametrize("cheat", [Draws, PastTheLedger])
 def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     """A forger strikes out what the online runs found: the replay finds it again."""
-    algorithm = contestant(f"contenders:{cheat.__name__}", frame(6))
+    algorithm = contestant(f"contenders:{cheat.__name__}", orthonormal_frame(6))
     path = tmp_path / "cheat.json"
     write_certificate(certify(algorithm, 6), path)
     forged(path, certified=True, certified_for="lo", findings=[])
-    found = check_certificate(path).certificate
-    assert not found.certified
+    certificate = check_certificate(path).certificate
+    assert not certificate.certified
     words = {Draws: "check (ii) fails", PastTheLedger: "asks past the ledger"}[cheat]
-    assert any(words in finding for finding in found.findings)
+    assert any(words in finding for finding in certificate.findings)
 
 
 def test_directions_that_are_not_orthonormal_are_refused(tmp_path, outcome):
@@ -551,8 +553,8 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
     ],
 )
 def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
-    with pytest.raises(Refused) as error:
-        contestant(text, frame(5))
+    with pytest.raises(RefusedError) as error:
+        contestant(text, orthonormal_frame(5))
     assert words in str(error.value)
     assert "theorem 5.1" in str(error.value)
 
@@ -572,14 +574,14 @@ def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
 )
 def test_what_cannot_be_made_is_refused(text, words):
     with pytest.raises(InputError) as error:
-        contestant(text, frame(5))
+        contestant(text, orthonormal_frame(5))
     assert words in str(error.value)
 
 
 def test_what_is_not_given_is_filled_in():
-    problem = frame(30)
+    problem = orthonormal_frame(30)
     D = problem.set.diameter
-    found = {text: contestant(text, problem).algorithm for text in every_contestant()}
+    found = {text: contestant(text, problem).algorithm for text in all_contestants()}
     assert found["frank-wolfe[step=open-loop]"].iterations == 30
     assert found["ncgs[option=2]"].smoothness == problem.L
     assert found["ncgs[option=2]"].eta == 1.0 / 30.0
@@ -594,15 +596,15 @@ def test_what_is_not_given_is_filled_in():
 
 
 def test_an_own_algorithm_is_made_again_from_its_selector(tmp_path):
-    problem = frame(6)
+    problem = orthonormal_frame(6)
     one = contestant("contenders:LinearRule[number=3]", problem)
     assert one.algorithm == LinearRule(number=3, iterations=6)
     path = tmp_path / "own.json"
     write_certificate(certify(one, 6), path)
     named = []
-    found = check_certificate(path, told=named.append).certificate
-    assert found.certified_for == "lo"
-    assert named == [found.algorithm] == [one.selector]
+    certificate = check_certificate(path, notify=named.append).certificate
+    assert certificate.certified_for == "lo"
+    assert named == [certificate.algorithm] == [one.selector]
 
 
 def test_an_own_algorithm_is_a_contestant_by_hand():

@@ -5,10 +5,10 @@ import pytest
 from contenders import f, slope
 from helpers import assert_one_sentence
 
-from pfbench.base.errors import Diverged, InputError, Refused
+from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.points import combine
-from pfbench.resisting.oracle import ResistingOracle, frame
+from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
 from pfbench.resisting.transcript import KINDS
 
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
@@ -150,9 +150,9 @@ def test_a_query_at_a_new_point_draws_at_most_one_direction(oracle):
     one = oracle(T=6)
     x = np.zeros(one.d)
     for step in range(10):
-        before = one._exchange.drawn
+        before = one._exchange.direction_count
         x = combine(x, one.lo(one.gradient(x)), 0.5)
-        assert one._exchange.drawn - before == (1 if step < 6 else 0)
+        assert one._exchange.direction_count - before == (1 if step < 6 else 0)
 
 
 def test_many_queries_between_two_lo_outputs_draw_at_most_one_direction(oracle):
@@ -162,7 +162,7 @@ def test_many_queries_between_two_lo_outputs_draw_at_most_one_direction(oracle):
     for k in range(5):
         for weight in np.linspace(0.1, 0.9, 7):
             g = one.gradient(sum((weight**j * u for j, u in enumerate(outputs, 1)), np.zeros(200)))
-        assert one._exchange.drawn <= k + 1
+        assert one._exchange.direction_count <= k + 1
         outputs.append(one.lo(g))
 
 
@@ -192,7 +192,7 @@ def test_a_used_up_dimension_is_refused(oracle):
     rng = np.random.default_rng(3)
     for _ in range(6):
         one.value(rng.standard_normal(11))
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         one.value(rng.standard_normal(11))
     assert_one_sentence(error, "the dimension 11 is used up", "6 dimensions", "larger dimension")
     fixed, _ = one.finish()
@@ -201,9 +201,9 @@ def test_a_used_up_dimension_is_refused(oracle):
 
 def test_2T_dimensions_are_too_few(oracle):
     with pytest.raises(InputError) as error:
-        frame(7, 14)
+        orthonormal_frame(7, 14)
     assert_one_sentence(error, "dimension 14", "above 2T = 14")
-    assert frame(7, 15).columns == frame(7).columns == 15
+    assert orthonormal_frame(7, 15).columns == orthonormal_frame(7).columns == 15
 
 
 # --- what it keeps --------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_the_digest_sees_every_bit(oracle):
 
 
 def test_an_algorithm_that_changes_what_it_got_changes_no_record():
-    one = ResistingOracle(frame(4), np.random.default_rng(0), record=True)
+    one = ResistingOracle(orthonormal_frame(4), np.random.default_rng(0), record=True)
     x = np.zeros(one.d)
     for _ in range(3):
         g = one.gradient(x)
@@ -268,8 +268,8 @@ def test_an_algorithm_that_changes_what_it_got_changes_no_record():
         (np.zeros(5), InputError, "(5,)"),
         ([0.0] * 13, InputError, "list"),
         (np.zeros(13, dtype=np.float32), InputError, "float64"),
-        (np.full(13, np.nan), Diverged, "NaN"),
-        (np.full(13, np.inf), Diverged, "infinite"),
+        (np.full(13, np.nan), DivergedError, "NaN"),
+        (np.full(13, np.inf), DivergedError, "infinite"),
     ],
 )
 @pytest.mark.parametrize("verb", ["gradient", "value", "lo"])

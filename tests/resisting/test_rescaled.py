@@ -7,13 +7,13 @@ import pytest
 from contenders import Walk
 from helpers import assert_one_sentence
 
-from pfbench.base.errors import InputError, Refused, StorageError
+from pfbench.base.errors import InputError, RefusedError, StorageError
 from pfbench.points import combine
-from pfbench.problems.zero_chain import chain_smoothness, scaled_chain
-from pfbench.resisting import Reached, certify, contestant, every_contestant, fitted, rescaled
+from pfbench.problems.zero_chain import chain_scaling, chain_smoothness
+from pfbench.resisting import FamilyRun, all_contestants, certify, contestant, fit_calls, run_family
 from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
-from pfbench.resisting.oracle import ResistingOracle, frame
-from pfbench.resisting.rescaled import epsilon_of, lower_constant
+from pfbench.resisting.rescaled_family import lower_constant, max_epsilon
+from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
 from pfbench.runs.loop.streams import stream
 
 QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
@@ -24,7 +24,7 @@ def test_the_lower_bound_is_that_of_the_theory():
     # shen2019, theorem 5.1: T = (0.0016/12) L delta/(l eps^2), rounded down
     for epsilon, L, delta in ((1e-4, 1.0, 1.0), (3e-5, 2.0, 0.7), (0.01, 30.0, 900.0)):
         T = math.floor(0.0016 / 12.0 * L * delta / (chain_smoothness() * epsilon**2))
-        (run,) = rescaled(["frank-wolfe"], [epsilon], L=L, delta=delta, most=1)
+        (run,) = run_family(["frank-wolfe"], [epsilon], L=L, delta=delta, limit=1)
         assert run.T == T
         assert run.paper_T == pytest.approx(0.0016 / 12.0 * L * delta / (3.0**15 * epsilon**2))
     assert lower_constant(3.0**15) == pytest.approx(9.29e-12, rel=1e-3)
@@ -32,22 +32,22 @@ def test_the_lower_bound_is_that_of_the_theory():
 
 @pytest.mark.parametrize("T", [1, 2, 7, 1000, 123_457])
 def test_epsilon_of_is_the_largest_with_that_bound(T):
-    epsilon = epsilon_of(T, 3.0, 5.0)
-    assert scaled_chain(epsilon, 3.0, 5.0)[0] == T
+    epsilon = max_epsilon(T, 3.0, 5.0)
+    assert chain_scaling(epsilon, 3.0, 5.0)[0] == T
     if T > 1:
-        assert scaled_chain(epsilon * (1.0 + 1e-9), 3.0, 5.0)[0] == T - 1
+        assert chain_scaling(epsilon * (1.0 + 1e-9), 3.0, 5.0)[0] == T - 1
 
 
-@pytest.mark.parametrize("text", every_contestant())
+@pytest.mark.parametrize("text", all_contestants())
 def test_no_algorithm_reaches_the_target_before_T(text):
-    for run in rescaled([text], [epsilon_of(T) for T in (1, 3, 6)], most=2000):
+    for run in run_family([text], [max_epsilon(T) for T in (1, 3, 6)], limit=2000):
         assert run.calls >= run.T
         assert run.tightness == run.calls / run.T >= 1.0
         assert run.censored or run.calls <= 2000
 
 
 def test_the_line_search_needs_one_call_more_than_the_bound():
-    runs = rescaled(["frank-wolfe"], [epsilon_of(T) for T in (4, 8, 16)])
+    runs = run_family(["frank-wolfe"], [max_epsilon(T) for T in (4, 8, 16)])
     assert [(run.T, run.calls, run.censored) for run in runs] == [
         (4, 5, False),
         (8, 9, False),
@@ -66,7 +66,7 @@ def test_the_line_search_needs_one_call_more_than_the_bound():
 )
 def test_calls_depend_on_L_and_delta_through_T_alone(text, other):
     alike = [
-        rescaled([text], [epsilon_of(3, L, delta)], L=L, delta=delta, most=20_000)[0].calls
+        run_family([text], [max_epsilon(3, L, delta)], L=L, delta=delta, limit=20_000)[0].calls
         for L, delta in ((1.0, 1.0), (4.0, other))
     ]
     assert alike[0] == alike[1]
@@ -74,10 +74,10 @@ def test_calls_depend_on_L_and_delta_through_T_alone(text, other):
 
 def test_the_target_is_reached_at_the_last_call_and_not_before():
     """The same run by hand, its gaps on the function that is fixed afterwards."""
-    (run,) = rescaled(["frank-wolfe[step=open-loop]"], [epsilon_of(2)], most=3000)
+    (run,) = run_family(["frank-wolfe[step=open-loop]"], [max_epsilon(2)], limit=3000)
     assert not run.censored
-    T, mu = scaled_chain(run.epsilon, 1.0, 1.0)
-    oracle = ResistingOracle(frame(T, L=1.0, mu=mu), stream(0, "oracles"), record=False)
+    T, mu = chain_scaling(run.epsilon, 1.0, 1.0)
+    oracle = ResistingOracle(orthonormal_frame(T, L=1.0, mu=mu), stream(0, "oracles"), record=False)
     x = np.zeros(oracle.d)
     points = [x]
     for t in range(run.calls):
@@ -93,31 +93,31 @@ def test_the_target_is_reached_at_the_last_call_and_not_before():
 
 
 def test_a_run_that_takes_too_many_calls_is_censored():
-    (run,) = rescaled(["frank-wolfe[step=open-loop]"], [epsilon_of(5)], most=50)
+    (run,) = run_family(["frank-wolfe[step=open-loop]"], [max_epsilon(5)], limit=50)
     assert run.censored
     assert run.calls == 50
-    (run,) = rescaled(["ncgs"], [epsilon_of(5)], most=50)
+    (run,) = run_family(["ncgs"], [max_epsilon(5)], limit=50)
     assert run.censored
     assert 50 <= run.calls <= 51
 
 
 def test_seeds_of_the_directions_change_no_count():
-    calls = [rescaled(["frank-wolfe"], [epsilon_of(5)], seed=seed)[0].calls for seed in range(3)]
+    calls = [run_family(["frank-wolfe"], [max_epsilon(5)], seed=seed)[0].calls for seed in range(3)]
     assert len(set(calls)) == 1
 
 
 def test_what_may_not_stand_is_refused():
-    with pytest.raises(Refused):
-        rescaled(["sfw"], [1e-4])
+    with pytest.raises(RefusedError):
+        run_family(["sfw"], [1e-4])
     with pytest.raises(InputError) as error:
-        rescaled(["frank-wolfe"], [1.0])
+        run_family(["frank-wolfe"], [1.0])
     assert_one_sentence(error, "leaves no chain")
     with pytest.raises(InputError):
-        rescaled(["frank-wolfe"], [1e-4], most=0)
+        run_family(["frank-wolfe"], [1e-4], limit=0)
 
 
 def test_runs_come_in_the_order_of_algorithms_and_accuracies():
-    runs = rescaled(QUICK, [epsilon_of(2), epsilon_of(3)])
+    runs = run_family(QUICK, [max_epsilon(2), max_epsilon(3)])
     assert [run.T for run in runs] == [2, 3] * 2
     assert [run.algorithm for run in runs] == [QUICK[0]] * 2 + [QUICK[1]] * 2
 
@@ -127,13 +127,13 @@ def test_runs_come_in_the_order_of_algorithms_and_accuracies():
 
 def power(epsilons, constant, slope, L=2.0, delta=3.0, censored=()):
     return [
-        Reached("a", e, L, delta, 1, 0.0, constant * L * delta * e**slope, e in censored)
+        FamilyRun("a", e, L, delta, 1, 0.0, constant * L * delta * e**slope, e in censored)
         for e in epsilons
     ]
 
 
 def test_a_power_law_is_fitted_exactly():
-    fit = fitted(power([0.1, 0.2, 0.4, 0.8], 7.0, -2.0))
+    fit = fit_calls(power([0.1, 0.2, 0.4, 0.8], 7.0, -2.0))
     assert fit.slope == pytest.approx(-2.0)
     assert fit.interval == pytest.approx((-2.0, -2.0), abs=1e-6)
     assert fit.constant == pytest.approx(7.0)
@@ -146,22 +146,22 @@ def test_the_interval_is_students():
     a = 0.1
     signs = [a, -a, -a, a]  # orthogonal to 1 and to x
     runs = [
-        Reached("a", r.epsilon, 1.0, 1.0, 1, 0.0, r.calls * math.exp(s), False)
+        FamilyRun("a", r.epsilon, 1.0, 1.0, 1, 0.0, r.calls * math.exp(s), False)
         for r, s in zip(runs, signs, strict=True)
     ]
     half = 4.302653 * math.sqrt(4 * a * a / 2.0 / (5.0 * math.log(2.0) ** 2))
-    fit = fitted(runs)
+    fit = fit_calls(runs)
     assert fit.slope == pytest.approx(-1.0)
     assert fit.interval == pytest.approx((-1.0 - half, -1.0 + half), rel=1e-6)
 
 
 def test_censored_runs_are_left_out_of_the_fit():
     runs = power([0.1, 0.2, 0.4], 7.0, -2.0, censored=(0.1,))
-    fit = fitted(runs)
+    fit = fit_calls(runs)
     assert fit.slope == pytest.approx(-2.0)
     assert fit.interval == (-math.inf, math.inf)
     with pytest.raises(InputError) as error:
-        fitted(power([0.1, 0.2], 7.0, -2.0, censored=(0.1,)))
+        fit_calls(power([0.1, 0.2], 7.0, -2.0, censored=(0.1,)))
     assert_one_sentence(error, "two accuracies")
 
 
@@ -171,7 +171,7 @@ def test_censored_runs_are_left_out_of_the_fit():
 @pytest.fixture(scope="module")
 def outcomes():
     algorithms = ["frank-wolfe[iterations=12]", "projected-gradient"]
-    return [(text, certify(contestant(text, frame(6)), 6)) for text in algorithms]
+    return [(text, certify(contestant(text, orthonormal_frame(6)), 6)) for text in algorithms]
 
 
 def test_the_figure_of_gaps_names_everything(outcomes, tmp_path):
@@ -194,7 +194,7 @@ def test_the_figure_of_gaps_names_everything(outcomes, tmp_path):
 
 
 def test_the_figure_of_calls_names_everything(tmp_path):
-    runs = rescaled(QUICK, [epsilon_of(T) for T in (2, 4)], most=5)
+    runs = run_family(QUICK, [max_epsilon(T) for T in (2, 4)], limit=5)
     path = tmp_path / "calls.svg"
     draw_calls(runs, path)
     text = path.read_text()

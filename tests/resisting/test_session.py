@@ -6,21 +6,21 @@ import sys
 import pytest
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.resisting import (
     certify,
     check_certificate,
     contestant,
-    fitted,
-    rescaled,
+    fit_calls,
+    run_family,
     write_certificate,
 )
-from pfbench.resisting.contestants import FixedSeed, admit, again
-from pfbench.resisting.oracle import frame
-from pfbench.resisting.rescaled import epsilon_of
-from pfbench.resisting.session import certificates, family, fits, question
+from pfbench.resisting.certificate_session import certificate_task, certificates, fits, run_families
+from pfbench.resisting.contestants import FixedSeed, check_contestant, rebuild_algorithm
+from pfbench.resisting.rescaled_family import max_epsilon
+from pfbench.resisting.resisting_oracle import orthonormal_frame
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.storage.keys import source_digest
+from pfbench.runs.storage.content_keys import source_digest
 
 PLAIN = """
 from pfbench.base.state import State
@@ -66,7 +66,9 @@ def own(tmp_path, monkeypatch):
 
 def key(text, T=5):
     """Return what decides whether the certificate is the same: its question, and the sources."""
-    asked = question(contestant(text, frame(T)), T, None, None, 0, again=False)
+    asked = certificate_task(
+        contestant(text, orthonormal_frame(T)), T, None, None, 0, recompute=False
+    )
     return json.dumps(asked.content), source_digest(asked.modules)
 
 
@@ -76,11 +78,11 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
         f"{plain}:Steps{inside}"
         for inside in ("", "[iterations=10,step=0.1]", "[iterations=3,step=0.9]", "[iterations=3]")
     ]
-    found = [contestant(text, frame(5)) for text in texts]
+    found = [contestant(text, orthonormal_frame(5)) for text in texts]
     assert [one.selector for one in found] == texts
     assert len({key(text) for text in texts}) == len(texts)
     for one in found:
-        assert vars(again(one.selector)) == vars(one.algorithm)
+        assert vars(rebuild_algorithm(one.selector)) == vars(one.algorithm)
 
 
 @pytest.mark.parametrize(
@@ -96,12 +98,12 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
 )
 def test_a_certificate_makes_the_same_algorithm_again(own, tmp_path, inside):
     number, _, rest = inside.partition(":")
-    one = contestant(f"{own[int(number)]}:{rest}", frame(5))
-    assert vars(again(one.selector)) == vars(one.algorithm)
+    one = contestant(f"{own[int(number)]}:{rest}", orthonormal_frame(5))
+    assert vars(rebuild_algorithm(one.selector)) == vars(one.algorithm)
     write_certificate(certify(one, 5), tmp_path / "own.json")
-    found = check_certificate(tmp_path / "own.json").certificate
-    assert found.certified_for == "lo", found.findings
-    assert found.algorithm == one.selector
+    certificate = check_certificate(tmp_path / "own.json").certificate
+    assert certificate.certified_for == "lo", certificate.findings
+    assert certificate.algorithm == one.selector
 
 
 @pytest.mark.parametrize("edited", [0, 1])
@@ -132,14 +134,14 @@ def test_what_the_store_has_is_not_made_again(tmp_path, engine):
     made = certificates(BOTH, 6, **options)
     assert [one.label for one in made] == BOTH
     assert [one.certificate for one in made] == [
-        certify(contestant(text, frame(6)), 6).certificate for text in BOTH
+        certify(contestant(text, orthonormal_frame(6)), 6).certificate for text in BOTH
     ]
     assert [one.outcome.certificate for one in made] == [one.certificate for one in made]
     assert len(told) == 2
     again = certificates(BOTH, 6, **options)
     assert [one.certificate for one in again] == [one.certificate for one in made]
     assert [one.outcome for one in again] == [None, None]
-    anew = certificates(BOTH[:1], 6, again=True, **options)
+    anew = certificates(BOTH[:1], 6, recompute=True, **options)
     assert anew[0].outcome.certificate == made[0].certificate
     assert len(anew[0].outcome.transcript) == len(made[0].outcome.transcript)
     assert len(list(store.rglob("*.json"))) == 2
@@ -149,39 +151,39 @@ def test_one_that_fails_leaves_the_others(own):
     plain, _ = own
     found = certificates([f"{plain}:Steps[step=none]", BOTH[0]], 5, engine=ThisProcess())
     assert found[0].certificate is None
-    assert "a weight must be a number, not 'none'" in found[0].lost
+    assert "a weight must be a number, not 'none'" in found[0].failure_reason
     assert found[1].certificate.certified
-    assert not found[1].lost
+    assert not found[1].failure_reason
 
 
 def test_nothing_runs_if_one_may_not_stand(tmp_path):
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         certificates([BOTH[0], "sfw"], 5, engine=None, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
     with pytest.raises(InputError, match="seed=-1"):
         certificates(BOTH, 5, seed=-1, engine=None)
-    with pytest.raises(Refused):
-        family([BOTH[0], "sfw"], [2], engine=None)
+    with pytest.raises(RefusedError):
+        run_families([BOTH[0], "sfw"], [2], engine=None)
     with pytest.raises(InputError, match="most=0"):
-        family(BOTH, [2], most=0, engine=None)
+        run_families(BOTH, [2], limit=0, engine=None)
 
 
 def test_the_family_is_that_of_the_epsilons_on_any_engine():
     texts, told = ["frank-wolfe", "frank-wolfe[step=line-search]"], []
-    expected = rescaled(texts, [epsilon_of(T) for T in (2, 4)], seed=3)
+    expected = run_family(texts, [max_epsilon(T) for T in (2, 4)], seed=3)
     for engine in (ThisProcess(), LocalProcesses(2)):
-        found = family(texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1))
+        found = run_families(texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1))
         assert found == expected
     assert len(told) == 8
     assert list(fits(expected)) == texts
-    assert fits(expected)["frank-wolfe"] == fitted(expected[:2])
+    assert fits(expected)["frank-wolfe"] == fit_calls(expected[:2])
     assert fits(expected[:1]) == {"frank-wolfe": None}
 
 
 def test_a_run_of_the_family_that_fails_is_named(own):
     plain, _ = own
     with pytest.raises(InputError, match=rf"the run of {plain}:Steps\[step=none\] failed: "):
-        family([f"{plain}:Steps[step=none]"], [2], engine=ThisProcess())
+        run_families([f"{plain}:Steps[step=none]"], [2], engine=ThisProcess())
 
 
 FREE = {
@@ -197,12 +199,12 @@ FREE = {
 
 @pytest.mark.parametrize("name", FREE)
 def test_methods_that_leave_their_ball_do_not_fit_by_name(name):
-    made = ALGORITHMS[name](iterations=5, step=0.1, batch=1, **FREE[name])
-    with pytest.raises(Refused, match=f"^{name} (is randomised|minimises over the ball)"):
-        admit(made)
-    with pytest.raises(Refused, match=f"^{name} minimises over the ball of a norm"):
-        admit(FixedSeed(made, 3))
+    algorithm = ALGORITHMS[name](iterations=5, step=0.1, batch=1, **FREE[name])
+    with pytest.raises(RefusedError, match=f"^{name} (is randomised|minimises over the ball)"):
+        check_contestant(algorithm)
+    with pytest.raises(RefusedError, match=f"^{name} minimises over the ball of a norm"):
+        check_contestant(FixedSeed(algorithm, 3))
 
 
 def test_the_one_that_stays_in_it_fits_with_its_seed_fixed():
-    admit(FixedSeed(ALGORITHMS["scg"](iterations=5, step=0.1, batch=1), 3))
+    check_contestant(FixedSeed(ALGORITHMS["scg"](iterations=5, step=0.1, batch=1), 3))

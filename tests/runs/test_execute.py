@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget, Counts
-from pfbench.base.errors import Mistakes, StorageError
+from pfbench.base.errors import InputErrors, StorageError
 from pfbench.runs import execute
 from pfbench.runs.engines import engine as engines
-from pfbench.runs.engines import making
-from pfbench.runs.engines.making import unfinished_run
+from pfbench.runs.engines import run_task
+from pfbench.runs.engines.run_task import make_unfinished_run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.storage import keys
-from pfbench.runs.storage.planned import keys_of
+from pfbench.runs.storage import content_keys
+from pfbench.runs.storage.run_keys import compute_keys
 from pfbench.runs.storage.store import Store
 
 SVRG = "svrg[batch=5,period=3,iterations=4,step=0.01]"
@@ -46,9 +46,9 @@ def test_all_wrong_runs_are_told_before_the_first_one_starts(tmp_path):
         "measures": (("objctive",),),
     }
     plans = [replace(PLAN, **{name: value}) for name, values in wrong.items() for value in values]
-    with pytest.raises(Mistakes) as refused:
+    with pytest.raises(InputErrors) as refused:
         execute.execute([PLAN, *plans, *plans], Store(tmp_path))
-    told = refused.value.each
+    told = refused.value.messages
     assert len(told) == len(plans)
     for name in ("'svgr'", "'bach'", "'nonconvex'", "rows=-1", "'objctive'"):
         assert sum(name in sentence for sentence in told) == 1, name
@@ -77,9 +77,9 @@ def test_a_problem_that_has_been_left_is_freed_at_once(limits, problem, algorith
     gc.disable()
     try:
         for rows in (20, 21, 22):
-            one = replace(PLAN, problem=problem.format(rows=rows), algorithm=algorithm, **limits)
-            assert making.make(one).status in ("finished", "budget")
-            left.append(weakref.ref(resolve(one).on.problem))
+            plan = replace(PLAN, problem=problem.format(rows=rows), algorithm=algorithm, **limits)
+            assert run_task.execute_plan(plan).status in ("finished", "budget")
+            left.append(weakref.ref(resolve(plan).built_problem.problem))
         assert [there() is not None for there in left] == [False, False, True]
     finally:
         gc.enable()
@@ -107,7 +107,7 @@ def test_what_a_theorem_promises_is_stored_in_units_of_its_measure(tmp_path, alg
 def test_what_somebody_calls_promises_and_is_none_stops_no_run(tmp_path, monkeypatch):
     plan = replace(PLAN, problem=PLAN.problem.replace("set=none", "set=l1"))
     plan = replace(plan, algorithm="frank-wolfe[epsilon=0.5]", budget=Budget(lo=3))
-    monkeypatch.setattr(FrankWolfe, "promises", "much")
+    monkeypatch.setattr(FrankWolfe, "guarantee", "much")
     (made,) = execute.execute([plan], Store(tmp_path))
     assert made.entry.run.status == "budget"
     assert "promised" not in made.entry.notes
@@ -126,7 +126,7 @@ def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
 
 
 def key(plan):
-    return keys_of([plan], {})[plan].key
+    return compute_keys([plan], {})[plan].key
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,16 @@ def test_each_limit_has_a_key_of_its_own():
             {"memory_limit": 4.0},
         )
     ]
-    assert len({keys.key for keys in keys_of(plans, {}).values()}) == len(plans)
+    assert len({keys.key for keys in compute_keys(plans, {}).values()}) == len(plans)
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
-    found = keys.reachable(frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__}))
-    assert {"pfbench.oracles.ledger", "pfbench.points.factored", "pfbench.kernels.observed"} <= {
-        *found
-    }
+    found = content_keys.reachable(frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__}))
+    assert {
+        "pfbench.oracles.ledger",
+        "pfbench.points.factored",
+        "pfbench.kernels.observed_entries",
+    } <= {*found}
     assert "pfbench.algorithms.natasha" not in found
     assert not [name for name in found if name.startswith(("pfbench.cli", "pfbench.reporting"))]
 
@@ -182,14 +184,16 @@ def test_an_edited_module_changes_the_digest_of_those_that_reach_it(tmp_path, mo
     below = tmp_path / "mine_below.py"
     below.write_text("x = 1\n")
     monkeypatch.syspath_prepend(tmp_path)
-    before = [keys.source_digest(frozenset({name})) for name in ("mine_above", "mine_apart")]
+    before = [
+        content_keys.source_digest(frozenset({name})) for name in ("mine_above", "mine_apart")
+    ]
     below.write_text("x = 2\n")
-    after = [keys.source_digest(frozenset({name})) for name in ("mine_above", "mine_apart")]
+    after = [content_keys.source_digest(frozenset({name})) for name in ("mine_above", "mine_apart")]
     assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 
 
 def keys_in(plans):
-    return keys_of(plans, {})
+    return compute_keys(plans, {})
 
 
 ALL = [
@@ -222,7 +226,7 @@ def test_neither_order_nor_company_changes_a_result(plans):
     with TemporaryDirectory() as folder:
         found = execute.execute(plans, Store(Path(folder)))
     for outcome in found:
-        alone = making.make(outcome.plan)
+        alone = run_task.execute_plan(outcome.plan)
         place = alone.columns.index("seconds")
         for mine, other in zip(outcome.entry.run.rows, alone.rows, strict=True):
             assert mine[:place] + mine[place + 1 :] == other[:place] + other[place + 1 :]
@@ -253,7 +257,7 @@ def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_p
     plans = [replace(PLAN, algorithm=name, seed=seed) for name in chosen for seed in (0, 1)]
 
     def made():
-        found = execute.sweep(plans, Store(tmp_path / "store"), engines.ThisProcess())
+        found = execute.execute_sweep(plans, Store(tmp_path / "store"), engines.ThisProcess())
         return {outcome.plan.algorithm for outcome in found if outcome.origin == "made"}
 
     assert made() == set(chosen)
@@ -279,7 +283,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
 
     found = {
         outcome.plan.algorithm: outcome.entry.run
-        for outcome in execute.sweep(plans, Store(tmp_path / "store"), Edited(1))
+        for outcome in execute.execute_sweep(plans, Store(tmp_path / "store"), Edited(1))
     }
     assert found[SVRG].status == "finished"
     assert found["method_late:Method"].status == "killed"
@@ -312,57 +316,57 @@ def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, te
         (package / f"{name}.py").write_text("factor = 1\n")
     mark = "# -*- coding: latin-1 -*-\n" if coding == "latin-1" else ""
     (package / "method.py").write_text(f"{mark}# \u00e9\n{text}", encoding=coding)
-    before = keys.source_digest(frozenset({"pkg_keys.method"}))
-    assert keys.source_digest(frozenset({"pkg_keys.method"})) == before
+    before = content_keys.source_digest(frozenset({"pkg_keys.method"}))
+    assert content_keys.source_digest(frozenset({"pkg_keys.method"})) == before
     with (package / f"{helper}.py").open("a") as file:
         file.write("factor = 2  # edited\n")
-    assert keys.source_digest(frozenset({"pkg_keys.method"})) != before
+    assert content_keys.source_digest(frozenset({"pkg_keys.method"})) != before
     for name in [name for name in sys.modules if name.partition(".")[0] == "pkg_keys"]:
         del sys.modules[name]
 
 
 def test_what_is_for_types_only_is_not_covered():
-    found = keys.reachable(frozenset({"pfbench.runs.loop.run"}))
+    found = content_keys.reachable(frozenset({"pfbench.runs.loop.run"}))
     assert "pandas" not in found
     assert "pfbench.base.counts" in found
 
 
 def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
-    lost = unfinished_run(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
+    lost = make_unfinished_run(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(execute, "make_watched", lambda *_: (lost, {}))
-        (first,) = execute.sweep([PLAN], store, engines.ThisProcess())
+        (first,) = execute.execute_sweep([PLAN], store, engines.ThisProcess())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
-    (second,) = execute.sweep([PLAN], store, engines.ThisProcess())
+    (second,) = execute.execute_sweep([PLAN], store, engines.ThisProcess())
     assert (first.entry.key, second.origin) == (key, "made")
     assert store.get(key).run.status == "finished"
 
 
 def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, monkeypatch):
     plans = [PLAN, replace(PLAN, seed=1)]
-    made = making.make
+    made = run_task.execute_plan
 
     def huge(plan, source=None):
         run = made(plan, source)
         return (replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run), {}
 
     monkeypatch.setattr(execute, "make_watched", huge)
-    found = list(execute.sweep(plans, Store(tmp_path), engines.ThisProcess()))
-    assert sorted(one.entry.run.status for one in found) == ["error", "finished"]
-    (failed,) = [one.entry.run for one in found if one.entry.run.status == "error"]
+    found = list(execute.execute_sweep(plans, Store(tmp_path), engines.ThisProcess()))
+    assert sorted(outcome.entry.run.status for outcome in found) == ["error", "finished"]
+    (failed,) = [outcome.entry.run for outcome in found if outcome.entry.run.status == "error"]
     assert "64 bits" in failed.stop_reason
     assert len(Store(tmp_path).rows()) == 2
 
 
 def test_the_notes_say_the_dimension_and_the_plan(tmp_path):
-    (found,) = execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess())
+    (found,) = execute.execute_sweep([PLAN], Store(tmp_path), engines.ThisProcess())
     notes = Store(tmp_path).get(found.entry.key).notes
     assert notes["dimension"] == 4
-    assert PlannedRun.of_json(notes["plan"]) == PLAN
+    assert PlannedRun.from_json(notes["plan"]) == PLAN
     whole = replace(PLAN, budget=Budget(sfo=9), stop=Stop("value", 0.5), time_limit=2.0)
-    assert PlannedRun.of_json(whole.as_json()) == whole
+    assert PlannedRun.from_json(whole.as_json()) == whole
 
 
 def test_the_notes_say_the_least_known_objective_where_there_is_one(tmp_path):
@@ -381,12 +385,12 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
     monkeypatch.setattr(execute, "make_watched", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
-        list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
+        list(execute.execute_sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
 
 
 def test_runs_that_are_the_same_are_made_once(tmp_path):
     same = replace(PLAN, algorithm="svrg[step=0.01,batch=5,period=3,iterations=4]")
-    found = list(execute.sweep([PLAN, same], Store(tmp_path), engines.ThisProcess()))
+    found = list(execute.execute_sweep([PLAN, same], Store(tmp_path), engines.ThisProcess()))
     assert [outcome.plan for outcome in found] == [PLAN, same]
     assert len(list(Store(tmp_path).keys())) == 1
 
@@ -397,19 +401,19 @@ def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
             for result in super().do(tasks):
                 yield replace(result, retries=2)
 
-    (outcome,) = execute.sweep([PLAN], Store(tmp_path), Unlucky())
+    (outcome,) = execute.execute_sweep([PLAN], Store(tmp_path), Unlucky())
     notes = Store(tmp_path).get(outcome.entry.key).notes
     assert notes["retries"] == 2
     modules = frozenset(notes["source"]["modules"])
     assert {"pfbench.runs.loop.drive", "pfbench.problems.linear_models"} <= modules
-    assert notes["source"]["digest"] == keys.source_digest(modules)
+    assert notes["source"]["digest"] == content_keys.source_digest(modules)
 
 
 def test_only_what_is_not_stored_is_told_of(tmp_path):
     asked = []
-    execute.execute([PLAN], Store(tmp_path), begin=asked.append)
-    execute.execute([PLAN], Store(tmp_path), begin=asked.append)
-    execute.execute([PLAN, replace(PLAN, seed=1)], Store(tmp_path), begin=asked.append)
+    execute.execute([PLAN], Store(tmp_path), on_missing=asked.append)
+    execute.execute([PLAN], Store(tmp_path), on_missing=asked.append)
+    execute.execute([PLAN, replace(PLAN, seed=1)], Store(tmp_path), on_missing=asked.append)
     assert asked == [[PLAN], [replace(PLAN, seed=1)]]
 
 
@@ -418,13 +422,13 @@ def test_a_run_that_failed_for_an_outer_reason_is_made_again_on_demand(tmp_path,
     store = Store(tmp_path)
 
     def made_now(**more):
-        (one,) = execute.sweep([asked], store, engines.ThisProcess(), **more)
-        return one.origin, one.entry.run.status
+        (outcome,) = execute.execute_sweep([asked], store, engines.ThisProcess(), **more)
+        return outcome.origin, outcome.entry.run.status
 
     assert [made_now(), made_now()] == [("made", "error"), ("stored", "error")]
     monkeypatch.setenv("PFBENCH_TEST_VARIABLE", "1")
     assert made_now() == ("stored", "error")
-    expected = execute.expected([asked], tmp_path, engines.ThisProcess(), ["error"])
+    expected = execute.predict_origins([asked], tmp_path, engines.ThisProcess(), ["error"])
     assert list(expected.values()) == ["made"]
     assert made_now(again=["error"]) == ("made", "finished")
     assert made_now(again=["error"]) == ("stored", "finished")
@@ -436,9 +440,9 @@ def test_a_lack_of_memory_is_final_only_where_the_plan_limits_it(tmp_path, limit
     asked = replace(PLAN, algorithm="misbehaving:LacksMemory", memory_limit=limit)
     again = []
     for _ in range(2):
-        (one,) = execute.sweep([asked], Store(tmp_path), engines.ThisProcess())
-        assert one.entry.run.status == status
-        assert one.entry.run.stop_reason == "not enough memory (MemoryError: no more)"
-        assert one.entry.run.counts.fo == 4
-        again.append(one.origin)
+        (outcome,) = execute.execute_sweep([asked], Store(tmp_path), engines.ThisProcess())
+        assert outcome.entry.run.status == status
+        assert outcome.entry.run.stop_reason == "not enough memory (MemoryError: no more)"
+        assert outcome.entry.run.counts.fo == 4
+        again.append(outcome.origin)
     assert again == ["made", "made" if limit is None else "stored"]

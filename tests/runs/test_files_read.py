@@ -2,9 +2,9 @@
 
 import pytest
 
-from pfbench.base.file_watch import changed, reading
+from pfbench.base.file_watch import find_changed_file, reading
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.execute import expected, sweep
+from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -59,9 +59,9 @@ def asked(tmp_path, monkeypatch, request):
 
 
 def how(asked, store, engine=None):
-    (one,) = sweep([asked], store, engine or LocalProcesses(1))
-    assert one.entry.run.status == "finished"
-    return one.origin, one.entry.run.rows[-1][-1]
+    (outcome,) = execute_sweep([asked], store, engine or LocalProcesses(1))
+    assert outcome.entry.run.status == "finished"
+    return outcome.origin, outcome.entry.run.rows[-1][-1]
 
 
 @pytest.mark.parametrize("asked", WHEN.values(), ids=[*WHEN], indirect=True)
@@ -70,7 +70,7 @@ def test_an_edited_file_makes_new_runs(asked, tmp_path):
     origin, before = how(asked, store)
     assert (origin, how(asked, store)) == ("made", ("stored", before))
     (tmp_path / "patients.csv").write_text("0.75,0.5\n")
-    assert list(expected([asked], store.folder, ThisProcess()).values()) == ["made"]
+    assert list(predict_origins([asked], store.folder, ThisProcess()).values()) == ["made"]
     origin, after = how(asked, store)
     assert (origin, how(asked, store)) == ("made", ("stored", after))
     assert after != before
@@ -89,13 +89,15 @@ def test_the_digest_of_a_file_is_part_of_the_key(asked, tmp_path):
 
 def test_a_key_without_a_file_has_no_entry_for_it(tmp_path):
     ours = PlannedRun("quadratic[rows=6,columns=4]", "frank-wolfe[iterations=3]", 0, (), 1)
-    (one,) = sweep([ours], Store(tmp_path), ThisProcess())
-    assert "files" not in one.entry.notes
+    (outcome,) = execute_sweep([ours], Store(tmp_path), ThisProcess())
+    assert "files" not in outcome.entry.notes
 
 
 def test_a_file_that_is_not_there_counts_as_unchanged(tmp_path):
     (tmp_path / "a").write_text("1")
-    assert changed({str(tmp_path / "a"): "0", str(tmp_path / "b"): "0"}) == str(tmp_path / "a")
+    assert find_changed_file({str(tmp_path / "a"): "0", str(tmp_path / "b"): "0"}) == str(
+        tmp_path / "a"
+    )
     with reading() as files:
         (tmp_path / "a").read_text()
-    assert changed(files) == ""
+    assert find_changed_file(files) == ""

@@ -6,7 +6,7 @@ import pytest
 from command_line import SMALL, SVRG
 
 from pfbench.runs import execute
-from pfbench.runs.engines import making
+from pfbench.runs.engines import run_task
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -16,7 +16,7 @@ def plans(count):
 
 
 def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
-    whole, seeds = making.drive, []
+    whole, seeds = run_task.drive, []
 
     def killed(ready, ledger, *, seed, **options):
         seeds.append(seed)
@@ -25,7 +25,7 @@ def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
 
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(making, "drive", killed)
+        patch.setattr(run_task, "drive", killed)
         with pytest.raises(KeyboardInterrupt):
             execute.execute(plans(3), store)
     assert seeds == [0, 1]

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.questions import Question, answered
 from pfbench.runs.storage.store import Store
 
 
@@ -19,13 +19,13 @@ def doubled(number):
 
 def question(number, *, content=None, modules=("pfbench.runs.loop.stop",), kind="verdict"):
     said = {"number": number} if content is None else content
-    return Question(kind, said or None, frozenset(modules), Task(doubled, (number,)))
+    return CachedTask(kind, said or None, frozenset(modules), Task(doubled, (number,)))
 
 
 def rows(questions, store, engine=None):
     """Of each question its row, and whether it was made now."""
     found = {}
-    for answer in answered(questions, engine or ThisProcess(), store):
+    for answer in run_cached_tasks(questions, engine or ThisProcess(), store):
         assert answer.index not in found
         found[answer.index] = (answer.row and answer.row["number"], answer.result is not None)
     return [found[index] for index in range(len(questions))]
@@ -50,8 +50,8 @@ def test_what_is_missing_is_told_before_it_is_made(store):
     told = []
     rows([question(2)], store)
     asked = [question(1), question(2), question(3)]
-    assert len(list(answered(asked, ThisProcess(), store, told.append))) == 3
-    assert len(list(answered(asked, ThisProcess(), store, told.append))) == 3
+    assert len(list(run_cached_tasks(asked, ThisProcess(), store, told.append))) == 3
+    assert len(list(run_cached_tasks(asked, ThisProcess(), store, told.append))) == 3
     assert told == [[0, 2]]
 
 
@@ -120,7 +120,7 @@ def test_processes_give_the_same_rows(store, tmp_path):
 
 def test_an_interruption_keeps_what_is_finished(store):
     asked = [question(number) for number in range(3)]
-    going = answered(asked, ThisProcess(), store)
+    going = run_cached_tasks(asked, ThisProcess(), store)
     assert [next(going).row["number"], next(going).row["number"]] == [0, 2]
     going.close()
     assert [new for _, new in rows(asked, store)] == [False, False, True]
@@ -138,7 +138,7 @@ def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
             (tmp_path / "asked_late.py").write_text("edited = True")
             return super().do(tasks)
 
-    found = {answer.index: answer for answer in answered(asked, Edited(1), store)}
+    found = {answer.index: answer for answer in run_cached_tasks(asked, Edited(1), store)}
     assert found[1].row == {"number": 4}
     assert found[0].row is None
     assert "another asked_late, or a module that it imports" in found[0].result.reason

@@ -12,11 +12,11 @@ from made_runs import TARGETS, descending, group, plan, results, run
 
 from pfbench.base.errors import InputError
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.statistics.prices import Price
-from pfbench.runs import shipped
-from pfbench.runs.execute import Outcome
-from pfbench.runs.shipped import read_shipped, ship, thinned
-from pfbench.runs.storage.content import Entry
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.runs import suite_archive
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.suite_archive import read_suite_archive, thin_trace, write_suite_archive
 
 NOTES = {"best_known": {"value": 0.5, "source": "x"}, "dimension": 3, "family": "f"}
 
@@ -24,18 +24,20 @@ NOTES = {"best_known": {"value": 0.5, "source": "x"}, "dimension": 3, "family": 
 def outcomes(number=3):
     return [
         (
-            Outcome(plan(seed=k), Entry("0" * 64, descending(7, seed=k), {"python": "3"}, NOTES)),
+            PlanOutcome(
+                plan(seed=k), StoredRun("0" * 64, descending(7, seed=k), {"python": "3"}, NOTES)
+            ),
             TARGETS,
-            shipped.CURVE,
+            suite_archive.CURVE,
         )
         for k in range(number)
     ]
 
 
 def test_what_is_shipped_comes_back(tmp_path):
-    ship(tmp_path / "a.gz", outcomes(), made="0.1, today")
-    back = read_shipped(tmp_path / "a.gz")
-    assert back.made == "0.1, today"
+    write_suite_archive(tmp_path / "a.gz", outcomes(), text="0.1, today")
+    back = read_suite_archive(tmp_path / "a.gz")
+    assert back.created == "0.1, today"
     assert len(back.runs) == 3
     for outcome, _, _ in outcomes():
         entry = back.runs[outcome.plan]
@@ -47,7 +49,7 @@ def test_what_is_shipped_comes_back(tmp_path):
 
 def test_the_same_runs_give_the_same_bytes(tmp_path):
     for name in "ab":
-        ship(tmp_path / name, outcomes(), made="m")
+        write_suite_archive(tmp_path / name, outcomes(), text="m")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -57,23 +59,24 @@ def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
     values = 8 * rng.random(rows) * np.linspace(1, 0.05, rows)
     values[rng.random(rows) < 0.1] = np.nan
     whole = run(values.tolist(), np.cumsum(rng.integers(1, 9, rows)).tolist(), status="budget")
-    short = thinned(whole, TARGETS, between)
+    short = thin_trace(whole, TARGETS, between)
     assert len(short.rows) <= between + len(TARGETS) + 5
     both = [
-        compare(results(group("a", [one] * 8, 10**9)), Price.of("sfo")) for one in (whole, short)
+        compare(results(group("a", [one] * 8, 10**9)), Cost.from_weights("sfo"))
+        for one in (whole, short)
     ]
-    for one, other in zip(*(c.panels[0].scored for c in both), strict=True):
+    for one, other in zip(*(c.panels[0].algorithms for c in both), strict=True):
         assert one.expected == other.expected
-        assert one.last == other.last
+        assert one.last_values == other.last_values
 
 
 def test_curves_keep_some_rows_between():
     whole = descending(1)
     long = replace(whole, rows=[(k, *whole.rows[0][1:]) for k in range(1000)])
-    short = thinned(long, TARGETS)
+    short = thin_trace(long, TARGETS)
     assert 15 < len(short.rows) < 40
     assert [row[0] for row in short.rows] == sorted({row[0] for row in short.rows})
-    assert len(thinned(long, TARGETS, 0).rows) <= 5
+    assert len(thin_trace(long, TARGETS, 0).rows) <= 5
 
 
 @pytest.mark.parametrize(
@@ -96,33 +99,33 @@ def test_curves_keep_some_rows_between():
     ],
 )
 def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, spoil):
-    ship(tmp_path / "a.gz", outcomes(1), made="m")
+    write_suite_archive(tmp_path / "a.gz", outcomes(1), text="m")
     found = json.loads(gzip.decompress((tmp_path / "a.gz").read_bytes()))
     (tmp_path / "b.gz").write_bytes(gzip.compress(json.dumps(spoil(found)).encode()))
     with pytest.raises(InputError, match=r"b\.gz is no whole archive of runs .*--rerun"):
-        read_shipped(tmp_path / "b.gz")
+        read_suite_archive(tmp_path / "b.gz")
 
 
 @given(st.binary(max_size=60), st.integers(0, 300))
 def test_any_bytes_are_refused(tmp_path_factory, data, at):
     folder = tmp_path_factory.getbasetemp()
-    ship(folder / "whole.gz", outcomes(1), made="m")
+    write_suite_archive(folder / "whole.gz", outcomes(1), text="m")
     whole = (folder / "whole.gz").read_bytes()
     for spoiled in (data, whole[:at], whole[:at] + data):
         (folder / "spoiled.gz").write_bytes(spoiled)
         with pytest.raises(InputError):
-            read_shipped(folder / "spoiled.gz")
+            read_suite_archive(folder / "spoiled.gz")
 
 
 def test_a_file_that_would_unpack_to_very_much_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(shipped, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(suite_archive, "MOST_BYTES", 10_000)
     (tmp_path / "a.gz").write_bytes(gzip.compress(b" " * 1_000_000))
     with pytest.raises(InputError, match="too large"):
-        read_shipped(tmp_path / "a.gz")
+        read_suite_archive(tmp_path / "a.gz")
 
 
 def test_no_link_is_followed(tmp_path):
-    ship(tmp_path / "a.gz", outcomes(1), made="m")
+    write_suite_archive(tmp_path / "a.gz", outcomes(1), text="m")
     (tmp_path / "b.gz").symlink_to("a.gz")
     with pytest.raises(InputError, match="link"):
-        read_shipped(tmp_path / "b.gz")
+        read_suite_archive(tmp_path / "b.gz")

@@ -6,13 +6,13 @@ from itertools import product
 import pytest
 
 import pfbench as pf
-from pfbench.base.errors import Refused
+from pfbench.base.errors import RefusedError
 from pfbench.cli.catalogue import suites
-from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
+from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
 
 SUITE = tomllib.loads(suites()["norms"].read_text())
 PROBLEMS = {
-    label: chosen_problem(text.replace("{seed}", "0")) for label, text in SUITE["problems"].items()
+    label: select_problem(text.replace("{seed}", "0")) for label, text in SUITE["problems"].items()
 }
 SPECTRAL = {"spectral, exact", "spectral, Newton-Schulz", "spectral, quintic", "digits, quintic"}
 NAMED = {
@@ -36,11 +36,11 @@ def test_a_method_runs_on_the_problems_that_have_its_norm(name):
     fits = set()
     for label, problem in PROBLEMS.items():
         try:
-            algorithm = chosen_algorithm(first_of(SUITE["tune"]["methods"][name]))
+            algorithm = select_algorithm(first_of(SUITE["tune"]["methods"][name]))
             run = pf.solve(
                 problem, algorithm, budget=pf.Budget(sfo=2 * problem.n), measures=["dual_norm"]
             )
-        except Refused:
+        except RefusedError:
             continue
         if run.status == "budget":
             fits.add(label)

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import run
 
-from pfbench.runs.execute import Outcome, execute
+from pfbench.runs.execute import PlanOutcome, execute
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.planning.tune import Choice, Tune, outward
-from pfbench.runs.storage.content import Entry
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.tune import TuningChoice, TuningPlan, value_beyond_end
+from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
-from pfbench.runs.tuning import settled, trial
+from pfbench.runs.tuning import make_trial, resolve_tuning
 
-TUNE = Tune((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
+TUNE = TuningPlan((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
 SPEC = """
 problems = { one = "p[k=1]", two = "p[k=2]" }
 algorithms = "a[x=7]"
@@ -41,14 +41,14 @@ def of_plans(found):
 
     def make(_, plans):
         asked.append(list(plans))
-        return [Outcome(plan, Entry("0" * 64, found(plan), {})) for plan in plans]
+        return [PlanOutcome(plan, StoredRun("0" * 64, found(plan), {})) for plan in plans]
 
     return make, asked
 
 
 def spec_of(tmp_path, text=SPEC):
     (tmp_path / "spec.toml").write_text(text)
-    return read_spec(tmp_path / "spec.toml")
+    return load_spec(tmp_path / "spec.toml")
 
 
 def test_the_planted_best_is_chosen(tmp_path):
@@ -60,19 +60,19 @@ def test_the_planted_best_is_chosen(tmp_path):
         return run([2.0, 0.5], [0, calls + plan.seed], seed=plan.seed, status="target")
 
     make, _ = of_plans(found)
-    (study,) = settled(spec_of(tmp_path), make).studies
+    (study,) = resolve_tuning(spec_of(tmp_path), make).studies
     assert study.labels == ("a", "A, tuned", "B, tuned")
     tuned = study.algorithms[1]
     for problem in study.problems:
         (setting,) = study.settings
-        plans = study.every_plan(problem, tuned, setting)
+        plans = study.all_plans(problem, tuned, setting)
         assert {plan.algorithm for plan in plans} == {f"a[x={best[problem.selector]}]"}
         assert [plan.seed for plan in plans] == [0, 1]
 
 
 def test_no_seed_of_the_search_is_used_again_and_all_have_the_same_trials(tmp_path):
     make, asked = of_plans(lambda plan: run([2.0], seed=plan.seed))
-    spec = settled(spec_of(tmp_path), make)
+    spec = resolve_tuning(spec_of(tmp_path), make)
     (searched,) = asked
     assert {plan.seed for plan in searched} == {10, 11}
     assert {plan.seed for plan in spec.runs()} == {0, 1}
@@ -84,9 +84,9 @@ def test_no_seed_of_the_search_is_used_again_and_all_have_the_same_trials(tmp_pa
 def test_what_the_runs_cost_does_not_depend_on_the_other_methods(tmp_path):
     """Whatever else is tuned, a method's trials and its choice are the same."""
     make, asked = of_plans(lambda plan: run([2.0, 0.5], [0, 10 * parameter(plan)]))
-    settled(spec_of(tmp_path), make)
+    resolve_tuning(spec_of(tmp_path), make)
     alone = "\n".join(line for line in SPEC.splitlines() if not line.startswith("methods.B"))
-    (study,) = settled(spec_of(tmp_path, alone), make).studies
+    (study,) = resolve_tuning(spec_of(tmp_path, alone), make).studies
     both, one = asked
     assert [plan for plan in both if plan.algorithm[0] == "a"] == one
     assert [choice.best().values for choice in study.choices] == [{"x": 1}] * 2
@@ -95,7 +95,7 @@ def test_what_the_runs_cost_does_not_depend_on_the_other_methods(tmp_path):
 def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
     make, asked = of_plans(lambda plan: pytest.fail("nothing is searched"))
     spec = spec_of(tmp_path, SPEC.partition("[tune]")[0])
-    assert settled(spec, make) is spec
+    assert resolve_tuning(spec, make) is spec
     assert asked == []
 
 
@@ -109,27 +109,27 @@ def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
 def test_expected_calls_charge_each_failed_run_its_own(parts):
     runs = [run([2.0, 0.5 if hit else 2.0], [0, calls]) for calls, hit in parts]
     hits = sum(hit for _, hit in parts)
-    found = trial(TUNE, {}, runs)
+    found = make_trial(TUNE, {}, runs)
     assert found.hits == (hits,)
     total = sum(calls for calls, _ in parts)
-    assert found.expected == (total / hits if hits else math.inf,)
-    assert found.spent == total
+    assert found.expected_calls == (total / hits if hits else math.inf,)
+    assert found.total_calls == total
 
 
 def test_where_nobody_reaches_the_target_the_last_value_decides():
     trials = [
-        trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
+        make_trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
         for k, (last, status) in enumerate(
             [(3.0, "budget"), (2.0, "budget"), (2.0, "finished"), (1.5, "diverged")]
         )
     ]
-    assert Choice("p", "s", {}, tuple(trials)).best().values == {"x": 1}
+    assert TuningChoice("p", "s", {}, tuple(trials)).best().values == {"x": 1}
 
 
 def test_a_hit_goes_before_any_last_value():
-    missed = trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
-    late = trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
-    assert Choice("p", "s", {}, (missed, late)).best() is late
+    missed = make_trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
+    late = make_trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
+    assert TuningChoice("p", "s", {}, (missed, late)).best() is late
 
 
 def test_the_search_is_stored_and_made_once(tmp_path):
@@ -149,10 +149,10 @@ methods.sfw = { selector = "sfw[batch=3,iterations=50,step={step}]", step = [0.5
         store = Store(tmp_path / "store")
         return execute(plans, store, progress=lambda one: fresh.append(one.origin != "stored"))
 
-    first = settled(spec, make)
+    first = resolve_tuning(spec, make)
     # Whichever of the two is chosen, it lies at an end, and a third is tried.
     assert fresh == [True, True, True]
-    assert settled(spec, make).studies == first.studies
+    assert resolve_tuning(spec, make).studies == first.studies
     assert fresh == [True, True, True, False, False, False]
     make(spec, first.runs())
     assert fresh[6:] == [True, True]
@@ -188,7 +188,7 @@ def slow_but_deep(plan):
 def test_each_target_takes_its_best_out_of_the_same_trials(tmp_path):
     """The planted quick step serves the easy target, the planted small one the hard target."""
     make, asked = of_plans(slow_but_deep)
-    (study,) = settled(spec_of(tmp_path, TWO), make).studies
+    (study,) = resolve_tuning(spec_of(tmp_path, TWO), make).studies
     easy, hard = study.targets
     (problem,), tuned, (setting,) = study.problems, study.algorithms[1], study.settings
     plans = study.plans_by_target(problem, tuned, setting)
@@ -200,8 +200,8 @@ def test_each_target_takes_its_best_out_of_the_same_trials(tmp_path):
     stops = {target: plans[target][0].stop for target in (easy, hard)}
     assert stops == {easy: easy, hard: hard}
     (choice,) = study.choices
-    assert (choice.edges(0), choice.edges(1)) == (("x",), ("x",))
-    assert sum(one.spent for one in choice.trials) == sum(
+    assert (choice.parameters_at_ends(0), choice.parameters_at_ends(1)) == (("x",), ("x",))
+    assert sum(one.total_calls for one in choice.trials) == sum(
         slow_but_deep(plan).counts.sfo for plans in asked for plan in plans
     )
     assert {*study.runs()} >= {plan for target in (easy, hard) for plan in plans[target]}
@@ -212,9 +212,9 @@ def test_what_is_chosen_inside_its_grid_makes_nothing_grow(tmp_path):
         return run([2.0, 0.05], [0, 100 if value(plan) == 0.03 else 200], seed=plan.seed)
 
     make, asked = of_plans(found)
-    (study,) = settled(spec_of(tmp_path, TWO), make).studies
+    (study,) = resolve_tuning(spec_of(tmp_path, TWO), make).studies
     assert len(asked) == 1
-    assert study.choices[0].edges(0) == study.choices[0].edges(1) == ()
+    assert study.choices[0].parameters_at_ends(0) == study.choices[0].parameters_at_ends(1) == ()
 
 
 def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
@@ -225,10 +225,10 @@ def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
 
     make, _ = of_plans(found)
     text = TWO.replace("[0.01, 0.03, 0.1]", "[0.1, 0.03]")
-    (study,) = settled(spec_of(tmp_path, text), make).studies
+    (study,) = resolve_tuning(spec_of(tmp_path, text), make).studies
     (choice,) = study.choices
     assert choice.best().values == {"x": 0.009}
-    assert choice.edges() == ("x",)
+    assert choice.parameters_at_ends() == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -257,4 +257,4 @@ def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
     ],
 )
 def test_a_grid_goes_on_by_its_own_rule(tried, at, beyond):
-    assert outward(tried, at) == beyond
+    assert value_beyond_end(tried, at) == beyond

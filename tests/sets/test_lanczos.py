@@ -5,10 +5,10 @@ import pytest
 from helpers import as_matrix, in_chunks, random_pattern
 from numpy.testing import assert_allclose
 
-from pfbench.base.errors import Diverged
+from pfbench.base.errors import DivergedError
 from pfbench.points import Pattern
 from pfbench.points.operators import DenseOperator, SparseOperator
-from pfbench.sets.lanczos import Share, leading_triple
+from pfbench.sets.lanczos import GapShare, leading_triple
 
 N = 150
 
@@ -52,7 +52,7 @@ def test_without_vectors_the_bounds_are_the_same_bit_for_bit(spectrum, sparse):
     for factor in (1.0, 2.0**600):
         given = {"tolerance": 1e-5, "failure": 1e-9}
         whole, bare = (
-            leading_triple(operator.scaled(factor), np.random.default_rng(3), vectors=v, **given)
+            leading_triple(operator.scale(factor), np.random.default_rng(3), vectors=v, **given)
             for v in (True, False)
         )
         assert (bare.sigma, bare.upper, bare.steps) == (whole.sigma, whole.upper, whole.steps)
@@ -133,8 +133,8 @@ def test_with_a_share_the_right_vector_is_that_of_the_left_one(shape, most_steps
     G = np.random.default_rng(0).standard_normal(shape)
     given = {"tolerance": 1e-12, "most_steps": most_steps}
     plain, shared = (
-        leading_triple(DenseOperator(G), np.random.default_rng(1), within=within, **given)
-        for within in (None, Share(1e-14))
+        leading_triple(DenseOperator(G), np.random.default_rng(1), gap_share=within, **given)
+        for within in (None, GapShare(1e-14))
     )
     assert plain.steps == shared.steps
     assert_allclose(shared.u, plain.u, rtol=1e-14)
@@ -167,7 +167,7 @@ def test_a_zero_matrix_gives_unit_vectors_and_zero():
 def test_what_is_not_finite_is_divergence(bad):
     G = np.ones((4, 3))
     G[2, 1] = bad
-    with pytest.raises(Diverged):
+    with pytest.raises(DivergedError):
         leading_triple(DenseOperator(G), np.random.default_rng(0), tolerance=1e-3)
 
 
@@ -194,10 +194,10 @@ def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
     pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
     g, x = rng.standard_normal((2, pattern.n))
     operator = SparseOperator(pattern, g)
-    asked = Share(small, 0.5, 0.25, x), Share(small, 0.5 + 0.25 * float(g @ x))
+    asked = GapShare(small, 0.5, 0.25, x), GapShare(small, 0.5 + 0.25 * float(g @ x))
     found, expected, half = (
-        leading_triple(operator, np.random.default_rng(1), tolerance=1e-15, within=within)
-        for within in (*asked, Share(small, 0.5))
+        leading_triple(operator, np.random.default_rng(1), tolerance=1e-15, gap_share=within)
+        for within in (*asked, GapShare(small, 0.5))
     )
     assert found.steps == expected.steps != half.steps
     for name in ("sigma", "u", "v"):

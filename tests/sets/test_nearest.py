@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
-from pfbench.sets.nearest import distance_bounds
+from pfbench.sets.polytope_distance import distance_bounds
 
 
 def distance(vertices, x):

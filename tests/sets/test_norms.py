@@ -6,7 +6,7 @@ from helpers import assert_one_sentence
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.sets import L1Ball, Product, SpectralBall
+from pfbench.sets import L1Ball, NormProduct, SpectralBall
 from pfbench.sets.named_norms import NORMS, norm_ball, product_norm
 from pfbench.sets.orthogonal import coefficients, newton_schulz, quintic, quintic_scalar, scalar
 
@@ -47,9 +47,9 @@ def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
             t = step(t)
         found = ball.quality(7.0 * M)
         assert ball.products == products
-        assert found.lo == pytest.approx((s * t).sum() / s.sum(), rel=1e-12)
-        assert found.hi == pytest.approx(t.max(), rel=1e-12)
-        assert not ball.steepest(0.0 * M).any()
+        assert found.lower == pytest.approx((s * t).sum() / s.sum(), rel=1e-12)
+        assert found.upper == pytest.approx(t.max(), rel=1e-12)
+        assert not ball.steepest_direction(0.0 * M).any()
     assert norm_ball("spectral", (4, 6)).quality(M) == pytest.approx((1.0, 1.0))
 
 
@@ -60,8 +60,8 @@ def test_a_product_reads_its_blocks_in_their_order():
     assert (first.tolist(), second.tolist()) == ([[0, 1, 2], [3, 4, 5]], [[6, 7], [8, 9]])
     assert ball.norm(x) == pytest.approx(max(np.linalg.norm(first, 2) / 2.0, 9.0))
     assert ball.dual(x) == pytest.approx(2.0 * np.linalg.norm(first, "nuc") + 30.0)
-    assert ball.kinds == {"spectral", "linf"}
-    assert Product((SpectralBall((2, 2)), L1Ball(3))).shape == (7,)
+    assert ball.block_kinds == {"spectral", "linf"}
+    assert NormProduct((SpectralBall((2, 2)), L1Ball(3))).shape == (7,)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,6 @@ def test_a_norm_for_each_block_or_one_for_all():
 
 
 def test_a_selector_may_hold_another_one():
-    asked = Selector.parse("p[norm=spectral[radius=2,lmo=quintic],set=none]")
-    assert asked.parameters == {"norm": "spectral[radius=2,lmo=quintic]", "set": "none"}
-    assert Selector.parse(str(asked)) == asked
+    selector = Selector.parse("p[norm=spectral[radius=2,lmo=quintic],set=none]")
+    assert selector.parameters == {"norm": "spectral[radius=2,lmo=quintic]", "set": "none"}
+    assert Selector.parse(str(selector)) == selector

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from pfbench.base.errors import Diverged, InputError
+from pfbench.base.errors import DivergedError, InputError
 from pfbench.sets.catalogue import SETS
 
 NEEDS = {"k-sparse": {"k": 2}, "matroid-base": {"k": 2}, "group-lasso": {"groups": 2}}
-PLAIN = [name for name, kind in SETS.items() if name in NEEDS or not kind.needs]
+PLAIN = [name for name, kind in SETS.items() if name in NEEDS or not kind.required_arguments]
 VERBS = ("lo", "minimum", "project")
 
 
 def made(name):
     kind = SETS[name]
-    return kind.of_shape((4,) if kind.points == "vectors" else (3, 3), **NEEDS.get(name, {}))
+    return kind.for_shape((4,) if kind.points == "vectors" else (3, 3), **NEEDS.get(name, {}))
 
 
 def answer(where, verb, array):
@@ -70,5 +70,5 @@ def test_what_is_not_finite_diverges(name, number):
     for verb in verbs(where):
         if (verb, name, number) == ("lo", "simplex", np.inf):
             continue  # its vertex is that of the least entry, which is finite
-        with pytest.raises(Diverged):
+        with pytest.raises(DivergedError):
             answer(where, verb, array)

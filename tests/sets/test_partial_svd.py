@@ -105,31 +105,33 @@ def test_the_same_matrix_gives_the_same_bits():
 # --- a space that misses something ----------------------------------------------------------------
 
 
-class Blind(partial_svd._Space):
+class Blind(partial_svd._KrylovSpace):
     """A Krylov space that is orthogonal to the second leading pair of `BLIND`."""
 
     def __init__(self, y, rng):
         super().__init__(y, rng)
         hidden = np.linalg.svd(y)[2][1]
-        self._next = np.linalg.qr(self._next - np.outer(hidden, hidden @ self._next))[0]
+        self._next_block = np.linalg.qr(
+            self._next_block - np.outer(hidden, hidden @ self._next_block)
+        )[0]
 
     def extend(self):
         hidden = np.linalg.svd(self._y)[2][1]
-        self._next -= np.outer(hidden, hidden @ self._next)
+        self._next_block -= np.outer(hidden, hidden @ self._next_block)
         super().extend()
 
 
 @pytest.mark.parametrize("limit", [0.5, 1.5])
 def test_a_value_that_the_space_misses_is_found_out(monkeypatch, limit):
     y = matrix([3.0, 2.0, 1.0, 0.2])
-    monkeypatch.setattr(partial_svd, "_Space", Blind)
+    monkeypatch.setattr(partial_svd, "_KrylovSpace", Blind)
     assert triplets_above(y, lambda s: limit) is None
-    monkeypatch.setattr(partial_svd, "_none_left", lambda *given: True)
+    monkeypatch.setattr(partial_svd, "_has_none_above", lambda *given: True)
     missed = triplets_above(y, lambda s: limit)  # so that this is what told
     assert not np.any(np.abs(missed[1] - 2.0) < 0.5)
 
 
-class Sloppy(partial_svd._Space):
+class Sloppy(partial_svd._KrylovSpace):
     """A space that says that its triplets have converged, whether they have or not."""
 
     def triplets(self):
@@ -140,7 +142,7 @@ class Sloppy(partial_svd._Space):
 def test_triplets_that_have_not_converged_are_found_out(monkeypatch):
     y, limit = noisy([3.0, 2.0, 1.0], level=0.02), 0.6
     right = triplets_above(y, lambda s: limit)
-    monkeypatch.setattr(partial_svd, "_Space", Sloppy)
+    monkeypatch.setattr(partial_svd, "_KrylovSpace", Sloppy)
     same = triplets_above(y, lambda s: limit)
     assert_allclose(same[1], right[1], rtol=10 * RESIDUAL)
     monkeypatch.setattr(partial_svd, "_are_triplets", lambda *given: True)

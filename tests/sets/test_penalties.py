@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pfbench.base.errors import Diverged, InputError, Refused
+from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.sets import GroupPenalty, L1Penalty, LinfBall, NuclearPenalty
 
 GROUPS = ((3, 0), (1,), (5, 2, 4))
@@ -124,7 +124,7 @@ def test_huge_and_tiny_points(name, size):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_is_divergence(name, bad):
     y = shaped(name, np.array([0.0, bad, 0.0, 0.0, 0.0, 0.0]))
-    with pytest.raises(Diverged):
+    with pytest.raises(DivergedError):
         PENALTIES[name](1.0).prox(y, 1.0)
 
 
@@ -150,6 +150,6 @@ def test_the_l1_penalty_takes_matrices():
 
 
 def test_a_huge_matrix_is_refused():
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         NuclearPenalty(1.0).prox(np.broadcast_to(0.0, (2001, 2000)), 1.0)
     assert_one_sentence(error, "2001 x 2000", "projection-free")

@@ -9,23 +9,23 @@ from numpy.testing import assert_array_equal
 
 from pfbench.base.errors import InputError
 from pfbench.sets import (
-    Birkhoff,
+    BirkhoffPolytope,
     Box,
     GraphicMatroid,
-    GroupLasso,
+    GroupLassoBall,
     GroupPenalty,
-    KSparse,
+    KSparsePolytope,
     L1Penalty,
     Matroid,
-    MatroidBase,
+    MatroidBasePolytope,
     OracleMatroid,
     PartitionMatroid,
     Permutahedron,
-    SpanningTree,
+    SpanningTreePolytope,
     Spectrahedron,
-    SubmodularBase,
+    SubmodularBasePolytope,
     UniformMatroid,
-    UnitFlow,
+    UnitFlowPolytope,
 )
 
 REFUSED = {
@@ -35,52 +35,58 @@ REFUSED = {
     "box inf": (lambda: Box(2, 0.0, [1.0, math.inf]), ["upper", "infinite"]),
     "box shape": (lambda: Box(2, np.zeros(3)), ["lower", "(3,)", "(2,)"]),
     "box text": (lambda: Box(2, "a"), ["lower='a'", "number"]),
-    "sparse k": (lambda: KSparse(3, k=4), ["k=4", "at most d=3"]),
-    "sparse k 0": (lambda: KSparse(3, k=0), ["k=0", "at least 1"]),
-    "sparse k real": (lambda: KSparse(3, k=1.5), ["k=1.5", "integer"]),
-    "sparse radius": (lambda: KSparse(3, -1.0, k=1), ["radius=-1", "greater than 0"]),
-    "sparse size": (lambda: KSparse(0, k=1), ["d=0"]),
-    "groups length": (lambda: GroupLasso(3, groups=0), ["groups=0", "at least 1"]),
-    "groups text": (lambda: GroupLasso(3, groups="ab"), ["groups='ab'", "integer"]),
-    "groups twice": (lambda: GroupLasso(3, groups=[[0, 1], [1, 2]]), ["entry 1", "twice"]),
-    "groups missing": (lambda: GroupLasso(3, groups=[[0], [2]]), ["entry 1", "no group"]),
-    "groups beyond": (lambda: GroupLasso(3, groups=[[0, 1], [2, 3]]), ["entry 3", "d=3"]),
-    "groups empty": (lambda: GroupLasso(2, groups=[[0, 1], []]), ["group 1", "empty"]),
-    "groups negative": (lambda: GroupLasso(2, groups=[[0, -1]]), ["index", "-1"]),
-    "groups radius": (lambda: GroupLasso(2, 0.0, groups=1), ["radius=0"]),
-    "birkhoff": (lambda: Birkhoff(0), ["m=0", "at least 1"]),
+    "sparse k": (lambda: KSparsePolytope(3, k=4), ["k=4", "at most d=3"]),
+    "sparse k 0": (lambda: KSparsePolytope(3, k=0), ["k=0", "at least 1"]),
+    "sparse k real": (lambda: KSparsePolytope(3, k=1.5), ["k=1.5", "integer"]),
+    "sparse radius": (lambda: KSparsePolytope(3, -1.0, k=1), ["radius=-1", "greater than 0"]),
+    "sparse size": (lambda: KSparsePolytope(0, k=1), ["d=0"]),
+    "groups length": (lambda: GroupLassoBall(3, groups=0), ["groups=0", "at least 1"]),
+    "groups text": (lambda: GroupLassoBall(3, groups="ab"), ["groups='ab'", "integer"]),
+    "groups twice": (lambda: GroupLassoBall(3, groups=[[0, 1], [1, 2]]), ["entry 1", "twice"]),
+    "groups missing": (lambda: GroupLassoBall(3, groups=[[0], [2]]), ["entry 1", "no group"]),
+    "groups beyond": (lambda: GroupLassoBall(3, groups=[[0, 1], [2, 3]]), ["entry 3", "d=3"]),
+    "groups empty": (lambda: GroupLassoBall(2, groups=[[0, 1], []]), ["group 1", "empty"]),
+    "groups negative": (lambda: GroupLassoBall(2, groups=[[0, -1]]), ["index", "-1"]),
+    "groups radius": (lambda: GroupLassoBall(2, 0.0, groups=1), ["radius=0"]),
+    "birkhoff": (lambda: BirkhoffPolytope(0), ["m=0", "at least 1"]),
     "spectrahedron": (lambda: Spectrahedron(0), ["d=0", "at least 1"]),
     "spectrahedron radius": (lambda: Spectrahedron(2, 0.0), ["radius=0", "greater than 0"]),
-    "flow no edges": (lambda: UnitFlow([], 0, 1), ["pairs", "(tail, head)"]),
-    "flow triples": (lambda: UnitFlow([(0, 1, 2)], 0, 1), ["(1, 3)", "pairs"]),
-    "flow reals": (lambda: UnitFlow([(0.0, 1.0)], 0, 1), ["integers", "float64"]),
-    "flow negative": (lambda: UnitFlow([(0, 1), (1, -2)], 0, 1), ["edge 1", "negative"]),
-    "flow origin": (lambda: UnitFlow([(0, 1)], 2, 1), ["origin=2", "node"]),
-    "flow same": (lambda: UnitFlow([(0, 1)], 1, 1), ["origin and destination", "different"]),
-    "flow unreachable": (lambda: UnitFlow([(0, 1), (2, 1)], 0, 2), ["origin=0", "destination=2"]),
+    "flow no edges": (lambda: UnitFlowPolytope([], 0, 1), ["pairs", "(tail, head)"]),
+    "flow triples": (lambda: UnitFlowPolytope([(0, 1, 2)], 0, 1), ["(1, 3)", "pairs"]),
+    "flow reals": (lambda: UnitFlowPolytope([(0.0, 1.0)], 0, 1), ["integers", "float64"]),
+    "flow negative": (lambda: UnitFlowPolytope([(0, 1), (1, -2)], 0, 1), ["edge 1", "negative"]),
+    "flow origin": (lambda: UnitFlowPolytope([(0, 1)], 2, 1), ["origin=2", "node"]),
+    "flow same": (
+        lambda: UnitFlowPolytope([(0, 1)], 1, 1),
+        ["origin and destination", "different"],
+    ),
+    "flow unreachable": (
+        lambda: UnitFlowPolytope([(0, 1), (2, 1)], 0, 2),
+        ["origin=0", "destination=2"],
+    ),
     "flow cycle": (
-        lambda: UnitFlow([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)], 0, 4),
+        lambda: UnitFlowPolytope([(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)], 0, 4),
         ["cycle", "acyclic"],
     ),
-    "flow loop": (lambda: UnitFlow([(0, 1), (1, 1)], 0, 1), ["edge 1 (1 -> 1)", "cycle"]),
-    "tree parts": (lambda: SpanningTree([(0, 1), (2, 3)]), ["2 parts", "MatroidBase"]),
-    "tree missing node": (lambda: SpanningTree([(0, 1), (1, 3)]), ["4 nodes", "2 parts"]),
-    "tree loop": (lambda: SpanningTree([(0, 1), (1, 1)]), ["edge 1", "itself"]),
-    "no matroid": (lambda: MatroidBase(len), ["no matroid", "OracleMatroid"]),
+    "flow loop": (lambda: UnitFlowPolytope([(0, 1), (1, 1)], 0, 1), ["edge 1 (1 -> 1)", "cycle"]),
+    "tree parts": (lambda: SpanningTreePolytope([(0, 1), (2, 3)]), ["2 parts", "MatroidBase"]),
+    "tree missing node": (lambda: SpanningTreePolytope([(0, 1), (1, 3)]), ["4 nodes", "2 parts"]),
+    "tree loop": (lambda: SpanningTreePolytope([(0, 1), (1, 1)]), ["edge 1", "itself"]),
+    "no matroid": (lambda: MatroidBasePolytope(len), ["no matroid", "OracleMatroid"]),
     "uniform k": (lambda: UniformMatroid(3, 4), ["k=4", "d=3"]),
     "uniform negative": (lambda: UniformMatroid(3, -1), ["k=-1"]),
     "partition capacity": (lambda: PartitionMatroid([0, 2], [1, 1]), ["class 2", "3 capacities"]),
     "partition negative": (lambda: PartitionMatroid([0, 0], [-1]), ["capacities", "-1"]),
     "partition reals": (lambda: PartitionMatroid([0.5], [1]), ["labels", "integers"]),
     "oracle empty": (lambda: OracleMatroid(2, lambda s: False), ["empty set", "dependent"]),
-    "submodular empty": (lambda: SubmodularBase(2, lambda s: 1.0), ["1", "subtract"]),
-    "submodular nan": (lambda: SubmodularBase(2, lambda s: math.nan), ["nan", "finite"]),
+    "submodular empty": (lambda: SubmodularBasePolytope(2, lambda s: 1.0), ["1", "subtract"]),
+    "submodular nan": (lambda: SubmodularBasePolytope(2, lambda s: math.nan), ["nan", "finite"]),
     "supermodular": (
-        lambda: SubmodularBase(4, lambda s: float(len(s) ** 2)),
+        lambda: SubmodularBasePolytope(4, lambda s: float(len(s) ** 2)),
         ["not submodular", "element"],
     ),
     "supermodular above one element": (
-        lambda: SubmodularBase(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
+        lambda: SubmodularBasePolytope(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
         ["not submodular", "adds 0 to", "but 0.5 with"],
     ),
     "permutahedron empty": (lambda: Permutahedron([]), ["(0,)", "at least one"]),
@@ -105,7 +111,7 @@ def test_bad_parameters_are_refused_in_one_sentence(name):
 def test_the_edge_that_is_named_lies_on_a_cycle():
     """Behind the cycle 1 -> 2 -> 3 -> 1 lie edges that are on none."""
     with pytest.raises(InputError) as error:
-        UnitFlow([(3, 4), (0, 1), (4, 5), (1, 2), (2, 3), (3, 1)], 0, 4)
+        UnitFlowPolytope([(3, 4), (0, 1), (4, 5), (1, 2), (2, 3), (3, 1)], 0, 4)
     assert any(f"edge {k} " in str(error.value) for k in (3, 4, 5))
 
 
@@ -113,14 +119,14 @@ def test_the_edge_that_is_named_lies_on_a_cycle():
     "body",
     [
         Box(3),
-        KSparse(3, k=2),
-        GroupLasso(3, groups=2),
-        Birkhoff(3),
+        KSparsePolytope(3, k=2),
+        GroupLassoBall(3, groups=2),
+        BirkhoffPolytope(3),
         Spectrahedron(3),
-        UnitFlow([(0, 1), (1, 2), (0, 2)], 0, 2),
-        SpanningTree([(0, 1), (1, 2), (0, 2)]),
-        MatroidBase(UniformMatroid(3, 1)),
-        SubmodularBase(3, lambda s: math.sqrt(len(s))),
+        UnitFlowPolytope([(0, 1), (1, 2), (0, 2)], 0, 2),
+        SpanningTreePolytope([(0, 1), (1, 2), (0, 2)]),
+        MatroidBasePolytope(UniformMatroid(3, 1)),
+        SubmodularBasePolytope(3, lambda s: math.sqrt(len(s))),
         Permutahedron([1.0, 2.0, 3.0]),
     ],
 )
@@ -133,7 +139,7 @@ def test_gradients_of_another_shape_are_refused(body):
 
 def test_a_value_that_is_not_finite_later_is_named():
     values = [0.0]
-    body = SubmodularBase(3, lambda s: values[0])
+    body = SubmodularBasePolytope(3, lambda s: values[0])
     values[0] = math.inf
     with pytest.raises(InputError) as error:
         body.lo(np.array([2.0, 0.0, 1.0]))
@@ -156,7 +162,7 @@ def test_the_fast_basis_is_the_greedy_one_and_what_is_exchanged_is_bounded(name)
         assert_array_equal(matroid.basis(order), Matroid.basis(matroid, order))
     bases = [set(matroid.basis(rng.permutation(matroid.d)).tolist()) for _ in range(80)]
     most = max(len(a - b) for a in bases for b in bases)
-    assert most <= matroid.most_exchanged() <= Matroid.most_exchanged(matroid)
+    assert most <= matroid.max_exchange() <= Matroid.max_exchange(matroid)
 
 
 def test_the_oracle_is_asked_once_for_each_element():
@@ -166,7 +172,7 @@ def test_the_oracle_is_asked_once_for_each_element():
         asked.append(len(members))
         return len(members) <= 2
 
-    body = MatroidBase(OracleMatroid(6, oracle))
+    body = MatroidBasePolytope(OracleMatroid(6, oracle))
     asked.clear()
     body.lo(np.arange(6.0))
     assert asked == [1, 2, 3, 3, 3, 3]
@@ -179,7 +185,7 @@ def test_the_function_is_asked_once_for_each_set_of_the_chain():
         asked.append(members.tolist())
         return math.sqrt(len(members))
 
-    body = SubmodularBase(4, function)
+    body = SubmodularBasePolytope(4, function)
     body.lo(np.zeros(4))
     asked.clear()
     body.lo(np.array([3.0, 1.0, 2.0, 0.0]))

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
-from pfbench.base.errors import Diverged, Refused
+from pfbench.base.errors import DivergedError, RefusedError
 from pfbench.sets import (
-    Birkhoff,
+    BirkhoffPolytope,
     Box,
     GraphicMatroid,
-    KSparse,
-    MatroidBase,
+    KSparsePolytope,
+    MatroidBasePolytope,
     OracleMatroid,
     PartitionMatroid,
     Permutahedron,
-    SpanningTree,
-    SubmodularBase,
+    SpanningTreePolytope,
+    SubmodularBasePolytope,
     UniformMatroid,
-    UnitFlow,
+    UnitFlowPolytope,
 )
 
 # --- the definitions, written down without the package --------------------------------------------
@@ -136,7 +136,7 @@ def k_sparse(k, d=4, radius=1.5):
         "A_ub": np.vstack([np.ones(2 * d), np.hstack([eye, eye])]),
         "b_ub": np.array([k * radius, *[radius] * d]),
     }
-    return Case(KSparse(d, radius, k=k), np.array(rows), program)
+    return Case(KSparsePolytope(d, radius, k=k), np.array(rows), program)
 
 
 def birkhoff(m=3):
@@ -144,7 +144,7 @@ def birkhoff(m=3):
     rows = np.kron(np.eye(m), np.ones(m))
     columns = np.kron(np.ones(m), np.eye(m))
     program = {"A_eq": np.vstack([rows, columns]), "b_eq": np.ones(2 * m)}
-    return Case(Birkhoff(m), np.array(vertices), program)
+    return Case(BirkhoffPolytope(m), np.array(vertices), program)
 
 
 # Numbered against the flow, with a parallel edge, a dead end (5), and a node (6) before the origin.
@@ -161,7 +161,9 @@ def unit_flow(edges=DAG, origin=4, destination=0):
     supply[origin], supply[destination] = 1.0, -1.0
     vertices = [incidence(p, len(edges)) for p in paths(edges, origin, destination)]
     return Case(
-        UnitFlow(edges, origin, destination), np.array(vertices), {"A_eq": balance, "b_eq": supply}
+        UnitFlowPolytope(edges, origin, destination),
+        np.array(vertices),
+        {"A_eq": balance, "b_eq": supply},
     )
 
 
@@ -177,12 +179,12 @@ def spanning_tree(edges=GRAPH):
     sizes = np.array([len(s) - 1.0 for s in groups])
     program = {"A_ub": inside, "b_ub": sizes, "A_eq": np.ones((1, d)), "b_eq": sizes[-1:]}
     vertices = np.array([incidence(t, d) for t in spanning_trees(edges)])
-    return Case(SpanningTree(edges), vertices, program)
+    return Case(SpanningTreePolytope(edges), vertices, program)
 
 
 def uniform(d=5, k=2):
     bases = list(itertools.combinations(range(d), k))
-    return Case(MatroidBase(UniformMatroid(d, k)), *of_bases(bases, d))
+    return Case(MatroidBasePolytope(UniformMatroid(d, k)), *of_bases(bases, d))
 
 
 LABELS, CAPACITIES = [1, 0, 1, 1, 3, 0], [1, 2, 5, 0]
@@ -195,7 +197,7 @@ def partition():
         for s in itertools.combinations(range(6), 3)
         if all(sum(LABELS[i] == j for i in s) <= c for j, c in enumerate(CAPACITIES))
     ]
-    return Case(MatroidBase(PartitionMatroid(LABELS, CAPACITIES)), *of_bases(bases, 6))
+    return Case(MatroidBasePolytope(PartitionMatroid(LABELS, CAPACITIES)), *of_bases(bases, 6))
 
 
 FOREST = [(0, 1), (1, 2), (0, 2), (3, 4), (3, 4)]
@@ -204,7 +206,7 @@ FOREST = [(0, 1), (1, 2), (0, 2), (3, 4), (3, 4)]
 def graphic():
     """A graph of two parts: its bases are forests."""
     bases = [(*t, k) for t in ((0, 1), (0, 2), (1, 2)) for k in (3, 4)]
-    return Case(MatroidBase(GraphicMatroid(FOREST)), *of_bases(bases, 5))
+    return Case(MatroidBasePolytope(GraphicMatroid(FOREST)), *of_bases(bases, 5))
 
 
 VECTORS = np.array([[1, 0, 1, 0, 2], [0, 1, 1, 0, 0], [0, 0, 0, 0, 0]], dtype=float)
@@ -218,7 +220,7 @@ def linear():
     oracle = OracleMatroid(
         5, lambda members: np.linalg.matrix_rank(VECTORS[:, members]) == len(members)
     )
-    return Case(MatroidBase(oracle), *of_bases(bases, 5))
+    return Case(MatroidBasePolytope(oracle), *of_bases(bases, 5))
 
 
 WEIGHTS = {(0, 1): 1.0, (1, 2): 2.5, (0, 3): 0.5, (2, 3): 1.5, (0, 2): 0.25}
@@ -236,7 +238,9 @@ def coverage(members):
 
 def submodular(value, d=4):
     vertices = submodular_vertices(value, d)
-    return Case(SubmodularBase(d, value), vertices, below(value, d) | {"bounds": (None, None)})
+    return Case(
+        SubmodularBasePolytope(d, value), vertices, below(value, d) | {"bounds": (None, None)}
+    )
 
 
 def permutahedron(*entries):
@@ -278,7 +282,7 @@ def gradient_for(case, numbers):
 
 
 def is_vertex(case, v):
-    if isinstance(case.body, SubmodularBase):  # sums of marginal values are rounded
+    if isinstance(case.body, SubmodularBasePolytope):  # sums of marginal values are rounded
         return np.abs(case.vertices - v.ravel()).max(axis=1).min() <= 1e-12
     return any(np.array_equal(v.ravel(), u) for u in case.vertices)
 
@@ -325,7 +329,7 @@ def test_sums_of_the_largest_floats_do_not_overflow_on_the_way_to_the_vertex(cas
 
 
 def test_the_cost_of_a_path_may_exceed_the_largest_float():
-    body = UnitFlow([(0, 1), (1, 2), (0, 1)], 0, 2)
+    body = UnitFlowPolytope([(0, 1), (1, 2), (0, 1)], 0, 2)
     assert_array_equal(body.lo(np.array([1.7e308, 1.7e308, 1.6e308])), [0, 1, 1])
     assert_array_equal(body.lo(np.array([-1.6e308, -1.7e308, -1.7e308])), [0, 1, 1])
 
@@ -340,22 +344,24 @@ def test_what_is_not_finite_is_divergence(case, bad, where):
     if case.body.has_projection:
         asks.append(case.body.project)
     for ask in asks:
-        with pytest.raises(Diverged):
+        with pytest.raises(DivergedError):
             ask(g)
 
 
 def test_ties_go_to_the_lowest_index():
-    assert_array_equal(KSparse(4, k=2).lo(np.array([1.0, -2.0, 1.0, -1.0])), [-1, 1, 0, 0])
-    assert_array_equal(KSparse(4, k=2).lo(np.array([0.0, 0.0, 3.0, 0.0])), [1, 0, -1, 0])
+    assert_array_equal(KSparsePolytope(4, k=2).lo(np.array([1.0, -2.0, 1.0, -1.0])), [-1, 1, 0, 0])
+    assert_array_equal(KSparsePolytope(4, k=2).lo(np.array([0.0, 0.0, 3.0, 0.0])), [1, 0, -1, 0])
     assert_array_equal(Box(3, -1.0, [1.0, 2.0, 3.0]).lo(np.array([0.0, 1.0, -0.0])), [1, -1, 3])
-    assert_array_equal(Birkhoff(3).lo(np.zeros((3, 3))), np.eye(3))
+    assert_array_equal(BirkhoffPolytope(3).lo(np.zeros((3, 3))), np.eye(3))
     # Of the paths of equal cost, the one of the lowest edge at each node.
-    assert_array_equal(np.flatnonzero(UnitFlow(DAG, 4, 0).lo(np.zeros(10))), [0, 2, 3])
-    assert_array_equal(np.flatnonzero(UnitFlow(DAG, 4, 0).lo(np.ones(10))), [9])
-    assert_array_equal(np.flatnonzero(SpanningTree(GRAPH).lo(np.ones(7))), [0, 1, 3, 6])
-    assert_array_equal(MatroidBase(UniformMatroid(4, 2)).lo(np.array([1.0, 0, 1, 1])), [1, 1, 0, 0])
+    assert_array_equal(np.flatnonzero(UnitFlowPolytope(DAG, 4, 0).lo(np.zeros(10))), [0, 2, 3])
+    assert_array_equal(np.flatnonzero(UnitFlowPolytope(DAG, 4, 0).lo(np.ones(10))), [9])
+    assert_array_equal(np.flatnonzero(SpanningTreePolytope(GRAPH).lo(np.ones(7))), [0, 1, 3, 6])
+    assert_array_equal(
+        MatroidBasePolytope(UniformMatroid(4, 2)).lo(np.array([1.0, 0, 1, 1])), [1, 1, 0, 0]
+    )
     assert_array_equal(Permutahedron([1.0, 2.0, 3.0]).lo(np.zeros(3)), [3, 2, 1])
-    assert_array_equal(SubmodularBase(4, coverage).lo(np.zeros(4)), [2, 2, 0, 2])
+    assert_array_equal(SubmodularBasePolytope(4, coverage).lo(np.zeros(4)), [2, 2, 0, 2])
 
 
 # --- projection -----------------------------------------------------------------------------------
@@ -390,14 +396,16 @@ def test_points_far_outside_are_projected_into_the_set(case, size):
         # So far out the projection lies on the face in that direction ...
         assert_allclose(p @ direction, (case.vertices @ direction).max(), atol=1e-9)
         # ... and is symmetric there: entries that y does not tell apart are equal.
-        if isinstance(case.body, KSparse | Permutahedron):
+        if isinstance(case.body, KSparsePolytope | Permutahedron):
             for value in np.unique(direction):
                 assert np.ptp(p[direction == value]) <= 1e-12
 
 
 def test_huge_and_small_entries_are_projected_together():
     assert_allclose(
-        KSparse(3, k=2).project(np.array([1e300, 0.9, -0.8])), [1.0, 0.55, -0.45], rtol=1e-14
+        KSparsePolytope(3, k=2).project(np.array([1e300, 0.9, -0.8])),
+        [1.0, 0.55, -0.45],
+        rtol=1e-14,
     )
     p = Permutahedron([3.0, 2.0, 1.0]).project(np.array([0.3, -1e300, 0.1]))
     assert_allclose(p, [2.6, 1.0, 2.4], rtol=1e-14)
@@ -410,7 +418,7 @@ REFUSING = {name: case for name, case in CASES.items() if name not in PROJECTABL
 
 @pytest.mark.parametrize("case", REFUSING.values(), ids=REFUSING)
 def test_a_projection_that_has_no_closed_form_is_refused(case):
-    with pytest.raises(Refused) as error:
+    with pytest.raises(RefusedError) as error:
         case.body.project(np.zeros(case.body.shape))
     assert_one_sentence(error, case.body.name, "projection-free")
 
@@ -444,12 +452,12 @@ def test_the_bounds_are_attained_where_they_are_said_to_be_exact():
 def test_sets_of_one_point_have_diameter_0():
     bodies = [
         Box(2, 1.5, 1.5),
-        Birkhoff(1),
-        UnitFlow([(0, 1)], 0, 1),
-        SpanningTree([(0, 1), (1, 2)]),
-        MatroidBase(UniformMatroid(3, 3)),
-        MatroidBase(UniformMatroid(3, 0)),
-        SubmodularBase(1, lambda s: 2.0 * len(s)),
+        BirkhoffPolytope(1),
+        UnitFlowPolytope([(0, 1)], 0, 1),
+        SpanningTreePolytope([(0, 1), (1, 2)]),
+        MatroidBasePolytope(UniformMatroid(3, 3)),
+        MatroidBasePolytope(UniformMatroid(3, 0)),
+        SubmodularBasePolytope(1, lambda s: 2.0 * len(s)),
         Permutahedron([2.0, 2.0]),
     ]
     for body in bodies:
@@ -561,11 +569,11 @@ def test_sets_are_compared_and_hashed_by_content(case):
 
 def test_two_sets_made_of_equal_arrays_are_equal_and_their_arrays_do_not_change():
     edges = np.array(DAG)
-    body = UnitFlow(edges, 4, 0)
+    body = UnitFlowPolytope(edges, 4, 0)
     assert body == unit_flow().body
     assert repr(body) == repr(unit_flow().body)
-    assert body != UnitFlow([*DAG, (4, 0)], 4, 0)
-    assert body != UnitFlow(DAG, 4, 2)
+    assert body != UnitFlowPolytope([*DAG, (4, 0)], 4, 0)
+    assert body != UnitFlowPolytope(DAG, 4, 2)
     edges[:] = 0
     assert body == unit_flow().body
     with pytest.raises(ValueError, match="read-only"):
@@ -635,7 +643,7 @@ def test_a_path_through_many_nodes():
     """A ladder: 2^2000 paths of 2000 edges each, the cheapest known."""
     n = 2000
     edges = np.repeat(np.stack([np.arange(n), np.arange(1, n + 1)], axis=1), 2, axis=0)
-    body = UnitFlow(edges, 0, n)
+    body = UnitFlowPolytope(edges, 0, n)
     g = np.random.default_rng(0).standard_normal(2 * n)
     pairs = g.reshape(n, 2)
     assert_allclose(body.minimum(g)[0], pairs.min(axis=1).sum(), rtol=1e-12)

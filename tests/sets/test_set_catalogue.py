@@ -11,11 +11,11 @@ from pfbench.sets import (
     PENALTIES,
     SETS,
     Box,
-    GroupLasso,
+    GroupLassoBall,
     GroupPenalty,
-    KSparse,
+    KSparsePolytope,
     L1Penalty,
-    MatroidBase,
+    MatroidBasePolytope,
     NuclearBall,
     NuclearPenalty,
     Permutahedron,
@@ -23,7 +23,7 @@ from pfbench.sets import (
     feasible_set,
     penalty,
 )
-from pfbench.sets.catalogue import takes
+from pfbench.sets.catalogue import set_parameters
 
 NAMES = [
     *("nuclear", "spectral", "spectrahedron", "row-norm", "column-norm"),
@@ -34,13 +34,13 @@ NAMES = [
 ]
 SHAPES = {"vectors": (4,), "matrices": (3, 2), "square matrices": (3, 3), "arrays": (4,)}
 SAMPLES = {"k": 2, "groups": 2, "radius": 1.5, "lower": -2.0, "upper": 3.0, "weight": 0.5}
-BUILT = [name for name, cls in SETS.items() if not cls.needs]
+BUILT = [name for name, cls in SETS.items() if not cls.required_arguments]
 
 
 def chosen_of(entry):
     """All parameters, and those that are needed."""
     known = entry.parameters()
-    return list(known), [name for name, one in known.items() if one.needed]
+    return list(known), [name for name, one in known.items() if one.is_required]
 
 
 def test_every_set_and_penalty_has_its_name():
@@ -56,9 +56,9 @@ def test_every_entry_has_one_line_and_says_how_it_is_built(entries):
         assert entry.name == name
         assert entry.summary
         assert "\n" not in entry.summary
-        assert takes(entry, SHAPES[entry.points]) == (not entry.needs)
+        assert set_parameters(entry, SHAPES[entry.points]) == (not entry.needs)
         assert set(entry.parameters()) <= set(SAMPLES)
-        assert all(one.about for one in entry.parameters().values())
+        assert all(one.description for one in entry.parameters().values())
 
 
 @pytest.mark.parametrize("name", BUILT)
@@ -75,7 +75,7 @@ def test_every_set_that_can_be_is_built_with_all_and_with_its_required_parameter
         assert isinstance(type(body).diameter_is_exact, bool)
         assert isinstance(body.has_projection, bool)
         length = np.linalg.norm(v.matrix() if isinstance(v, RankOne) else v)
-        assert length <= body.largest_norm * (1.0 + 1e-12)
+        assert length <= body.max_norm * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("name", PENALTIES)
@@ -90,9 +90,9 @@ def test_every_penalty_is_built(name):
 
 def test_parameters_reach_the_set():
     assert feasible_set("box", (2,), lower=-2, upper=3.0) == Box(2, -2.0, 3.0)
-    assert feasible_set("k-sparse", (5,), k=2, radius=3.0) == KSparse(5, 3.0, k=2)
-    assert feasible_set("group-lasso", (5,), groups=2) == GroupLasso(5, 1.0, groups=2)
-    assert feasible_set("matroid-base", (5,), k=2) == MatroidBase(UniformMatroid(5, 2))
+    assert feasible_set("k-sparse", (5,), k=2, radius=3.0) == KSparsePolytope(5, 3.0, k=2)
+    assert feasible_set("group-lasso", (5,), groups=2) == GroupLassoBall(5, 1.0, groups=2)
+    assert feasible_set("matroid-base", (5,), k=2) == MatroidBasePolytope(UniformMatroid(5, 2))
     assert feasible_set("nuclear", (5, 3), radius=2.0) == NuclearBall((5, 3), 2.0)
     assert feasible_set("permutahedron", (3,), radius=2.0) == Permutahedron([2.0, 4.0, 6.0])
     assert penalty("l1", (5, 3), weight=0.1) == L1Penalty(0.1)
@@ -102,7 +102,7 @@ def test_parameters_reach_the_set():
 
 def test_the_parameters_of_a_selector_fit():
     selector = Selector.parse("k-sparse[k=2,radius=3]")
-    assert feasible_set(selector.name, (4,), **selector.parameters) == KSparse(4, 3, k=2)
+    assert feasible_set(selector.name, (4,), **selector.parameters) == KSparsePolytope(4, 3, k=2)
 
 
 REFUSED = {

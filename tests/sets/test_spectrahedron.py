@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pfbench.base.errors import Diverged
+from pfbench.base.errors import DivergedError
 from pfbench.points import RankOne, combine, inner
 from pfbench.sets import Spectrahedron
-from pfbench.sets.spectrahedron import _below_spectrum
+from pfbench.sets.spectrahedron import _eigenvalue_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(1, 8)
@@ -68,9 +68,9 @@ def test_the_lower_end_is_proved_and_not_merely_the_eigenvalue_that_was_found():
     """Handed a number above the spectrum's lower end, the factorisation fails."""
     S = symmetric(np.random.default_rng(0), 30)
     values = np.linalg.eigvalsh(S)
-    assert _below_spectrum(S, values[1]) is None
-    assert _below_spectrum(S, values[0] + 1e-10) is None
-    proved = _below_spectrum(S, values[0] - 1e-10)
+    assert _eigenvalue_lower_bound(S, values[1]) is None
+    assert _eigenvalue_lower_bound(S, values[0] + 1e-10) is None
+    proved = _eigenvalue_lower_bound(S, values[0] - 1e-10)
     assert proved is not None
     assert values[0] - 2e-10 <= proved < values[0] - 1e-10
 
@@ -96,7 +96,7 @@ def test_what_is_not_finite_is_divergence(bad):
     G[2, 0] = bad
     body = Spectrahedron(3, 1.0)
     for ask in (body.lo, body.minimum, body.project):
-        with pytest.raises(Diverged):
+        with pytest.raises(DivergedError):
             ask(G)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq, lsq_linear
 
-from pfbench.base.errors import Diverged, InputError
+from pfbench.base.errors import DivergedError, InputError
 from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex
 
 SETS = (L1Ball, L2Ball, LinfBall, Simplex)
@@ -87,15 +87,15 @@ def test_nan_is_divergence_and_never_a_vertex(kind, where):
     body, g = kind(3, 2.0), np.array([1.0, -3.0, 2.0])
     g[where] = np.nan
     for ask in (body.lo, body.project):
-        with pytest.raises(Diverged):
+        with pytest.raises(DivergedError):
             ask(g)
-    with contextlib.suppress(Diverged):  # a measured gap must not look like a number
+    with contextlib.suppress(DivergedError):  # a measured gap must not look like a number
         assert np.isnan(body.minimum(g)).all()
 
 
 @pytest.mark.parametrize("kind", [L1Ball, L2Ball, LinfBall])
 def test_an_infinite_gradient_is_divergence(kind):
-    with pytest.raises(Diverged):
+    with pytest.raises(DivergedError):
         kind(3).lo(np.array([1.0, np.inf, 0.0]))
 
 

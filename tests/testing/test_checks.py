@@ -293,7 +293,7 @@ def shifted(rng):
 def test_finite_laws_are_compared_exactly():
     assert same_law(saga, draws_otherwise) == "the laws are equal: 27 and 27 sequences of draws"
     assert "total variation 0.777778" in message(same_law, saga, permuted)
-    assert same_law(saga, permuted, at=1).startswith("the laws are equal")
+    assert same_law(saga, permuted, index=1).startswith("the laws are equal")
     assert "total variation" in message(same_law, saga, forgets)
 
 

@@ -95,8 +95,8 @@ def test_parameters_are_mapped_by_name():
 
 @pytest.mark.parametrize("method", [conditional_gradient, every_state, mini_batch])
 def test_check_takes_a_function(method):
-    found = pf.check(method)
-    assert found.passed, str(found)
+    report = pf.check(method)
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.parametrize("method", [conditional_gradient, every_state])

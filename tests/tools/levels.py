@@ -87,7 +87,7 @@ def mean(law, rng, n):
 
 
 def in_turn(law, rng, n):
-    return st.sequential(lambda k: law.mean_one(rng, k), 1.0, batch=10, most=n)[0]
+    return st.sequential(lambda k: law.mean_one(rng, k), 1.0, batch=10, limit=n)[0]
 
 
 def median(law, rng, n):
@@ -98,7 +98,7 @@ def median(law, rng, n):
 def exponent(law, rng, n):
     slopes = 0.1 + 1e-3 * law.median_zero(rng, st.MOST_SEEDS)
     counts = np.exp(slopes[:, np.newaxis] * U)
-    return st.decide_exponent(st.fitted(X, lambda k: counts[:k]), 0.0, seeds=n)
+    return st.decide_exponent(st.make_fit(X, lambda k: counts[:k]), 0.0, seeds=n)
 
 
 def interval(law, rng, n):
@@ -109,7 +109,7 @@ def interval(law, rng, n):
 def curved(law, rng, n):
     change = 0.1 + law.median_zero(rng, n) / 1e3
     fit = st.fit_exponent(X, np.exp(change[:, np.newaxis] * U**2 / (2 * U.max())))
-    return fit.curved
+    return fit.is_curved
 
 
 def share(law, rng, n):

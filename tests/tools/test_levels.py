@@ -79,7 +79,7 @@ def test_a_limit_by_t_would_show(monkeypatch):
 
     def by_t(ratios, level, most=10.0):
         half = stats.t.ppf(level, ratios.size - 1) * stats.sem(ratios)
-        return means.Interval(ratios.mean() - half, ratios.mean() + half)
+        return means.ConfidenceInterval(ratios.mean() - half, ratios.mean() + half)
 
     monkeypatch.setattr(decisions.means, "sequential_limits", by_t)
     (rule,) = (r for r in levels.RULES if r.name == "`decide_mean`" and r.says == "holds")

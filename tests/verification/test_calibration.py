@@ -62,7 +62,7 @@ def test_a_slope_too_steep_by_three_tenths_is_violated(exponent, noise):
 
 def test_straight_lines_are_rarely_called_curved_or_violated():
     found = fits(1.0, lognormal, 3000, seed=4)
-    assert np.mean([fit.curved for fit in found]) < 0.015
+    assert np.mean([fit.is_curved for fit in found]) < 0.015
     verdicts = [st.decide_exponent(fit, 1.0).verdict for fit in found]
     assert verdicts.count("within-10") > 0.98 * 3000
     assert "violated" not in [st.decide_exponent(fit, 0.9).verdict for fit in found]
@@ -141,7 +141,7 @@ def test_the_shares_are_those_of_sequential():
             start = next(position)
             return row[start : start + number]
 
-        said.append(st.sequential(draw, 1.0, batch=10, most=200)[0].verdict)
+        said.append(st.sequential(draw, 1.0, batch=10, limit=200)[0].verdict)
     products = np.cumsum(np.log(np.maximum(10 - samples, 1e-300) / 9), axis=1)[:, 9::10]
     expected = (products >= math.log(20)).any(axis=1)
     assert [verdict in ("holds", "within-10", "attained") for verdict in said] == expected.tolist()

@@ -10,13 +10,13 @@ import pytest
 from judging import judge
 
 import pfbench as pf
-from pfbench.checking.covariant import absolute_numbers
-from pfbench.checking.findings import place
+from pfbench.checking.findings import describe_point
+from pfbench.checking.unit_invariance import absolute_numbers
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.runs.storage.keys import reachable
+from pfbench.runs.storage.content_keys import reachable
 from pfbench.verification import Subject
-from pfbench.verification.own import _flat
-from pfbench.verification.repeats import _seeds_its_own
+from pfbench.verification.reproducibility import _creates_own_generator
+from pfbench.verification.user_claims import _flat
 
 
 def half(x, k):
@@ -104,7 +104,7 @@ def test_a_fault_is_seen_where_code_names_itself(kind):
 
 
 def test_generators_are_seen_behind_code_that_names_itself():
-    assert [_seeds_its_own(kind) for kind in (Short, Mutual, Rounds, Draws)] == [0, 0, 0, 1]
+    assert [_creates_own_generator(kind) for kind in (Short, Mutual, Rounds, Draws)] == [0, 0, 0, 1]
 
 
 class Faulty:
@@ -116,8 +116,8 @@ class Faulty:
 
 
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
-    assert "Faulty.radius" in place(Faulty(), "missing", "scale", "radius")
-    assert place(Rounds, "scale") == ""
+    assert "Faulty.radius" in describe_point(Faulty(), "missing", "scale", "radius")
+    assert describe_point(Rounds, "scale") == ""
     assert list(absolute_numbers(Rounds)) == []
 
 

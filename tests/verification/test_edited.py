@@ -7,17 +7,19 @@ import pytest
 
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod
 from pfbench.problems.linear_models import LeastSquares
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Mutant
-from pfbench.verification.subject import Edited
+from pfbench.verification.subject import EditedMethod
 
-RESTS = Mutant.edited(
+RESTS = Mutant.from_edits(
     ProxGD, ProximalMethod.run, "rests", "It makes no step.", {"g, self.step": "0.0 * g, self.step"}
 )
 
 
-@pytest.mark.parametrize(("kind", "moves"), [(ProxGD, True), (RESTS.subject.tested(), False)])
+@pytest.mark.parametrize(
+    ("kind", "moves"), [(ProxGD, True), (RESTS.subject.algorithm_under_test(), False)]
+)
 def test_the_method_is_changed_apart_and_stays_as_it_is(kind, moves):
     problem = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0))
     x = problem.start()
@@ -28,7 +30,9 @@ def test_the_method_is_changed_apart_and_stays_as_it_is(kind, moves):
 def test_a_text_must_stand_in_the_source_once():
     for text, times in (("no such text", 0), ("self", 4)):
         with pytest.raises(LookupError, match=f"'{text}' stands {times} times"):
-            Edited(ProxGD, within=ProximalMethod.run, edits=((text, ""),)).tested()
+            EditedMethod(
+                ProxGD, edited_part=ProximalMethod.run, edits=((text, ""),)
+            ).algorithm_under_test()
 
 
 def test_texts_of_several_lines_in_one_source():
@@ -38,10 +42,10 @@ def test_texts_of_several_lines_in_one_source():
         ("step=1.0 / L", "step=0.5 / L"),
     )
     with pytest.raises(LookupError, match="'T = ' stands 0 times"):
-        Edited(ProxGD, within=ProxGD, edits=edits).tested()
-    first, second = Edited(ProxGD, within=ProxGD, edits=edits[1:]).fault.change.edits
+        EditedMethod(ProxGD, edited_part=ProxGD, edits=edits).algorithm_under_test()
+    first, second = EditedMethod(ProxGD, edited_part=ProxGD, edits=edits[1:]).fault.change.edits
     assert (first.end_line - first.line, second.end_line - second.line) == (2, 0)
-    made = Edited(ProxGD, within=ProxGD, edits=edits[1:]).tested()
+    made = EditedMethod(ProxGD, edited_part=ProxGD, edits=edits[1:]).algorithm_under_test()
     constants = LeastSquares(*synthetic_rows(rows=9, columns=3, seed=1), L2Ball(3, 1.0)).constants
     right, wrong = (kind.theory(0.1, constants(np.zeros(3))) for kind in (ProxGD, made))
     assert wrong.step == right.step / 2.0
@@ -51,4 +55,4 @@ def test_it_is_sent_to_other_processes_and_says_what_it_is():
     again = pickle.loads(pickle.dumps(RESTS.subject))
     assert again == RESTS.subject
     assert again.fault == RESTS.subject.fault
-    assert RESTS.about == "It makes no step."
+    assert RESTS.description == "It makes no step."

@@ -4,13 +4,13 @@ import pytest
 
 from pfbench.verification.statistics import (
     Decision,
-    across,
-    all_of,
-    by_own_constant,
-    by_schedule,
-    given,
+    combine_all,
+    combine_families,
+    combine_with_conditions,
+    mark_by_own_constant,
+    mark_by_schedule,
 )
-from pfbench.verification.tables import claimed_of
+from pfbench.verification.verdict_tables import matching_claimed_exponent
 
 
 def decided(verdict, ratio=0.5, p_value=None):
@@ -34,8 +34,8 @@ def joined(join, *verdicts):
     ],
 )
 def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, across_verdict):
-    assert joined(all_of, *verdicts) == all_verdict
-    assert joined(across, *verdicts) == across_verdict
+    assert joined(combine_all, *verdicts) == all_verdict
+    assert joined(combine_families, *verdicts) == across_verdict
 
 
 @pytest.mark.parametrize(
@@ -50,34 +50,38 @@ def test_all_must_hold_and_across_families_one_may_bind(verdicts, all_verdict, a
     ],
 )
 def test_a_condition_need_only_hold(main, condition, verdict):
-    assert given({"a": decided(main)}, {"b": decided(condition)}).verdict == verdict
+    assert (
+        combine_with_conditions({"a": decided(main)}, {"b": decided(condition)}).verdict == verdict
+    )
 
 
 def test_the_deciding_part_is_named_and_all_numbers_are_kept():
     parts = {"a": decided("holds", 0.1, 0.3), "b": decided("violated", 2.0, 1e-12)}
-    found = all_of(parts)
-    assert found.reason == "b: it violated."
-    assert dict(found.measured) == {"a: ratio": 0.1, "b: ratio": 2.0}
-    assert found.p_value == 1e-12
+    decision = combine_all(parts)
+    assert decision.reason == "b: it violated."
+    assert dict(decision.measured) == {"a: ratio": 0.1, "b: ratio": 2.0}
+    assert decision.p_value == 1e-12
 
 
 # --- p-values -------------------------------------------------------------------------------------
 
 
 def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
-    inner = all_of({"a": decided("holds", p_value=1e-3), "b": decided("holds", p_value=0.5)})
-    outer = given({"x": inner, "y": decided("within-10")}, {"z": decided("holds", p_value=0.9)})
-    assert (outer.p_value, outer.tests) == (1e-3, 3)
+    inner = combine_all({"a": decided("holds", p_value=1e-3), "b": decided("holds", p_value=0.5)})
+    outer = combine_with_conditions(
+        {"x": inner, "y": decided("within-10")}, {"z": decided("holds", p_value=0.9)}
+    )
+    assert (outer.p_value, outer.test_count) == (1e-3, 3)
     assert outer.corrected_p_value == pytest.approx(3e-3)
-    assert all_of({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
+    assert combine_all({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
     many = {str(k): decided("holds", p_value=0.5) for k in range(5)}
-    assert across(many).corrected_p_value == 1.0
+    assert combine_families(many).corrected_p_value == 1.0
 
 
 def test_without_chance_there_is_no_p_value():
-    found = all_of({"a": decided("within-10"), "b": decided("within-10")})
-    assert (found.p_value, found.tests, found.corrected_p_value) == (None, 0, None)
-    broken = all_of({"a": decided("violated"), "b": decided("holds", p_value=0.5)})
+    decision = combine_all({"a": decided("within-10"), "b": decided("within-10")})
+    assert (decision.p_value, decision.test_count, decision.corrected_p_value) == (None, 0, None)
+    broken = combine_all({"a": decided("violated"), "b": decided("holds", p_value=0.5)})
     assert broken.p_value is None
 
 
@@ -90,31 +94,34 @@ def test_across_families_the_tightest_is_named():
         "b": decided("within-10", 0.9),
         "c": decided("holds", 0.05),
     }
-    found = across(parts)
-    assert found.tight_on == {"b": 0.9}
-    assert found.reason == "b: it within-10."
+    decision = combine_families(parts)
+    assert decision.tight_on == {"b": 0.9}
+    assert decision.reason == "b: it within-10."
 
 
 def test_of_a_sum_every_term_is_named_with_its_instance():
-    first = across({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
-    found = given({"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)})
-    assert found.tight_on == {"n: chain": 0.7, "": 0.2}
-    assert all_of({"n": first, "m": decided("holds")}).tight_on == {}
+    first = combine_families({"chain": decided("within-10", 0.7), "easy": decided("holds", 0.01)})
+    decision = combine_with_conditions(
+        {"n": first, "": decided("within-10", 0.2)}, {"(9)": decided("within-10", 1.0)}
+    )
+    assert decision.tight_on == {"n: chain": 0.7, "": 0.2}
+    assert combine_all({"n": first, "m": decided("holds")}).tight_on == {}
 
 
 @pytest.mark.parametrize(
-    ("never", "mark"), [(by_schedule, "by_schedule"), (by_own_constant, "by_own_constant")]
+    ("never", "mark"),
+    [(mark_by_schedule, "by_schedule"), (mark_by_own_constant, "by_own_constant")],
 )
 def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     part = never(decided("within-10", 1.0))
     assert (part.verdict, part.tight_on, part.measured[mark]) == ("holds", {}, True)
     assert never(decided("violated")).verdict == "violated"
-    both = all_of({"a": part, "b": decided("within-10")})
+    both = combine_all({"a": part, "b": decided("within-10")})
     assert (both.verdict, both.measured[mark]) == ("holds", True)
-    best = across({"a": part, "b": decided("within-10", 0.4)})
+    best = combine_families({"a": part, "b": decided("within-10", 0.4)})
     assert (best.verdict, best.tight_on) == ("within-10", {"b": 0.4})
     assert mark not in best.measured
-    assert mark not in given({"b": decided("holds")}, {"a": part}).measured
+    assert mark not in combine_with_conditions({"b": decided("holds")}, {"a": part}).measured
 
 
 @pytest.mark.parametrize(
@@ -129,6 +136,6 @@ def test_a_measured_exponent_stands_beside_the_claimed_one_that_it_is_of(what, s
     claimed = dict.fromkeys(
         ("exponent of 1/eps in SFO", "exponent of n in SFO", "exponent of 1/eps in LO"), 1.0
     )
-    assert claimed_of(what, claimed) == stated
-    assert claimed_of(stated, claimed) == stated
-    assert claimed_of(what, {"ratio": 1.0}) is None
+    assert matching_claimed_exponent(what, claimed) == stated
+    assert matching_claimed_exponent(stated, claimed) == stated
+    assert matching_claimed_exponent(what, {"ratio": 1.0}) is None

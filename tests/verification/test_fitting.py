@@ -79,7 +79,7 @@ def test_a_curve_is_told():
     fit = pf.fit_rate(
         [run(seed, rows=rows) for seed in range(6)], targets=[1.0, 0.1, 0.01, 0.001], measure="V"
     )
-    assert fit.curved
+    assert fit.is_curved
     assert fit.end_slope > fit.slope
 
 
@@ -87,7 +87,7 @@ def test_what_is_not_reached_is_censored():
     runs = over_n(0.5)
     runs[3] = replace(runs[3], status="budget")
     fit = pf.fit_rate(runs, x="n", decades=1)
-    assert (fit.censored, fit.dropped, fit.usable) == (1, 1, False)
+    assert (fit.censored, fit.dropped, fit.is_usable) == (1, 1, False)
     rows = [(1, 1, 1.0)]
     fit = pf.fit_rate([run(rows=rows)], targets=[1.0, 0.1, 0.05, 0.01], measure="V")
     assert fit.censored == 3

@@ -28,9 +28,9 @@ def test_a_right_method_passes_however_it_draws(mine, claim):
 @pytest.mark.parametrize("fault", ["NeverRefreshed", "DividedByN", "UnenumerableQuarter"])
 def test_a_planted_error_is_named_violated(mine, fault):
     subject = Subject(algorithm=getattr(mine, fault))
-    found = judge(catalogue.claim("shen2019-mse-spiderg"), subject)
-    assert found.verdict == "violated"
-    assert found.reason
+    verdict = judge(catalogue.claim("shen2019-mse-spiderg"), subject)
+    assert verdict.verdict == "violated"
+    assert verdict.reason
 
 
 REPEATED = "shen2019-unbiased-spiderg", "shen2019-mse-spiderg"
@@ -40,24 +40,24 @@ REPEATED = "shen2019-unbiased-spiderg", "shen2019-mse-spiderg"
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_stream_of_its_own_is_sampled_and_told(mine, name):
     """Both sample the law of the estimate."""
-    found = judge(catalogue.claim(name), Subject(algorithm=mine.OwnStream))
-    assert found.verdict in ("holds", "within-10", "attained", "inconclusive"), found.reason
-    assert "Its runs cannot be repeated: it draws from a stream of its own" in found.reason
+    verdict = judge(catalogue.claim(name), Subject(algorithm=mine.OwnStream))
+    assert verdict.verdict in ("holds", "within-10", "attained", "inconclusive"), verdict.reason
+    assert "Its runs cannot be repeated: it draws from a stream of its own" in verdict.reason
     repeated = judge(catalogue.claim(name), Subject(algorithm=mine.Seeded))
     assert repeated.verdict in ("holds", "within-10", "attained", "inconclusive"), repeated.reason
     assert "cannot be repeated" not in repeated.reason
 
 
 def test_a_fault_of_a_stream_of_its_own_is_found(mine):
-    found = judge(catalogue.claim(REPEATED[1]), Subject(algorithm=mine.OwnStreamQuarter))
-    assert (found.verdict, "cannot be repeated" in found.reason) == ("violated", True)
+    verdict = judge(catalogue.claim(REPEATED[1]), Subject(algorithm=mine.OwnStreamQuarter))
+    assert (verdict.verdict, "cannot be repeated" in verdict.reason) == ("violated", True)
 
 
 def test_what_draws_the_same_in_every_run_is_failed_unless_it_draws_nothing(mine):
     claim = catalogue.claim(REPEATED[0])
-    found = judge(claim, Subject(algorithm=mine.OwnSeed))
-    assert (found.verdict, found.catches) == ("failed", True)
-    assert "draws the same whatever the seed" in found.reason
+    verdict = judge(claim, Subject(algorithm=mine.OwnSeed))
+    assert (verdict.verdict, verdict.catches_fault) == ("failed", True)
+    assert "draws the same whatever the seed" in verdict.reason
     assert judge(claim, Subject(algorithm=mine.FirstComponents)).verdict == "violated"
 
 

@@ -11,16 +11,16 @@ from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.verification.worst_case import Class, methods, worst_case
-from pfbench.verification.worst_case.asked import asked, run_on
-from pfbench.verification.worst_case.interpolated import Nodes, Smooth
-from pfbench.verification.worst_case.recording import recorded
+from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
+from pfbench.verification.worst_case.recording import record_method
+from pfbench.verification.worst_case.requests import check_worst_cases, measure_on_worst_function
+from pfbench.verification.worst_case.worst_function import Nodes, SmoothInterpolant
 
 pytest.importorskip("PEPit")
 pytest.importorskip("clarabel")
 
 N = 3
-FREE = Class(convex=True, delta=np.inf)
+FREE = FunctionClass(convex=True, delta=np.inf)
 GAP = NFWUSPIDERG(iterations=N, step=methods.constant_step(N), batch=1, period=1)
 OPEN = FrankWolfe(step="open-loop", iterations=1)
 SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
@@ -28,7 +28,7 @@ SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
 LAST = {"within": FREE, "measure": "suboptimality", "over": "last"}
 KNOWN = {
     # Measured once by other means.
-    "gap": (GAP, 0.49557, {"within": Class(n=1), "over": "least"}),
+    "gap": (GAP, 0.49557, {"within": FunctionClass(n=1), "over": "least"}),
     # From a vertex to the middle of an edge, of |x|^2/2.
     "primal": (OPEN, 1 / 2, LAST),
     # Abbaszadehpeivast, de Klerk, Zamani 2022.
@@ -42,13 +42,15 @@ KNOWN = {
 @pytest.mark.parametrize("case", KNOWN)
 def test_it_is_what_is_known_and_a_run_attains_it(case):
     method, value, given = KNOWN[case]
-    found = worst_case(method, **given)
+    found = compute_worst_case(method, **given)
     assert found.value == pytest.approx(value, rel=2e-5)
-    assert run_on(found.function, method, found) == pytest.approx(value, rel=1e-4)
+    assert measure_on_worst_function(found.function, method, found) == pytest.approx(
+        value, rel=1e-4
+    )
 
 
 def test_the_worst_function_is_a_problem_of_its_class():
-    found = worst_case(GAP, Class(n=1), over="least")
+    found = compute_worst_case(GAP, FunctionClass(n=1), over="least")
     run = pf.solve(found.function, GAP, measures="fw_gap")
     assert run.status == "finished"
     assert run.trace["fw_gap"][:N].min() == pytest.approx(found.value, rel=1e-4)
@@ -57,7 +59,10 @@ def test_the_worst_function_is_a_problem_of_its_class():
 
 def test_a_wrong_constant_is_worse():
     """The planted fault of the cases by hand: f twice as smooth as the method believes."""
-    assert worst_case(GAP, Class(L=2.0)).value > 1.2 * worst_case(GAP, Class()).value
+    assert (
+        compute_worst_case(GAP, FunctionClass(L=2.0)).value
+        > 1.2 * compute_worst_case(GAP, FunctionClass()).value
+    )
 
 
 def test_a_function_through_nodes():
@@ -65,7 +70,7 @@ def test_a_function_through_nodes():
     rng = np.random.default_rng(0)
     curvature, x = np.array([1.0, -0.8, 0.3]), rng.standard_normal((5, 3))
     nodes = Nodes(x, curvature * x, np.sum(curvature * x**2, axis=1) / 2)
-    f = Smooth(nodes, 1.0, convex=False)
+    f = SmoothInterpolant(nodes, 1.0, convex=False)
     for point, gradient, value in zip(x, nodes.gradients, nodes.values, strict=True):
         found = f(point)
         assert found[0] == pytest.approx(value, abs=1e-8)
@@ -124,7 +129,7 @@ NONE = {
 def test_a_method_that_has_none_is_told_why(case):
     step, words = NONE[case]
     with pytest.raises(InputError, match=words):
-        recorded(type("Mine", (Own,), {"next": step})(), 1)
+        record_method(type("Mine", (Own,), {"next": step})(), 1)
 
 
 def test_what_adds_and_scales_is_followed_however_it_is_written():
@@ -135,17 +140,17 @@ def test_what_adds_and_scales_is_followed_however_it_is_written():
         y -= sum([ask.gradient(x) * 0.25, ask.gradient(x) / 4, np.float64(0.5) * ask.gradient(x)])
         return pf.combine(y, x, 0.0)
 
-    found = recorded(type("Mine", (Own,), {"next": written})(), 1)
-    plain = recorded(Own(), 1)
+    found = record_method(type("Mine", (Own,), {"next": written})(), 1)
+    plain = record_method(Own(), 1)
     for (_, mine), (_, theirs) in zip(found.runs, plain.runs, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-9)
 
 
 def test_too_much_is_refused():
     with pytest.raises(InputError, match=r"more than .* unknowns"):
-        recorded(Own(iterations=99), 1)
+        record_method(Own(iterations=99), 1)
     with pytest.raises(InputError, match="4 components at most"):
-        Class(n=5)
+        FunctionClass(n=5)
 
 
 # --- by name --------------------------------------------------------------------------------------
@@ -189,20 +194,20 @@ def file(tmp_path, monkeypatch):
 
 
 def test_a_claim_is_held_to_it(file):
-    found = list(asked(f"{file}:TRUE"))
-    assert [one.worst.steps for one in found] == [1, 2, 3, 4]
-    for one in found:
-        assert one.worst.value == pytest.approx(1 / one.worst.steps, rel=1e-5)
-        assert one.bound == 1 / one.worst.steps
-        assert not one.broken
-    assert all(one.broken for one in asked(f"{file}:WRONG"))
+    found = list(check_worst_cases(f"{file}:TRUE"))
+    assert [check.worst_case.steps for check in found] == [1, 2, 3, 4]
+    for check in found:
+        assert check.worst_case.value == pytest.approx(1 / check.worst_case.steps, rel=1e-5)
+        assert check.bound == 1 / check.worst_case.steps
+        assert not check.is_violated
+    assert all(check.is_violated for check in check_worst_cases(f"{file}:WRONG"))
 
 
 def test_a_method_with_its_parameters_on_other_functions(file):
-    (one,) = asked(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
-    assert one.worst.value == pytest.approx(worst_case_of_descent(), rel=1e-5)
+    (check,) = check_worst_cases(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
+    assert check.worst_case.value == pytest.approx(worst_case_of_descent(), rel=1e-5)
     with pytest.raises(InputError, match="parameter"):
-        list(asked(f"{file}:Down[step=1]", "lipschitz=2"))
+        list(check_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
 
 
 def worst_case_of_descent():

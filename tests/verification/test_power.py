@@ -11,26 +11,26 @@ from pfbench.base.state import State
 from pfbench.claims.catalogue import claim
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.verification.instruments.rotating import Rotating
+from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.power import (
     ESTIMATE,
     FACTORS,
-    Error,
-    Search,
-    answer_of,
+    PlantedError,
+    PowerSearch,
+    find_sampled_oracle,
+    make_faulty,
     measure,
     parameters,
     searches,
-    wrong,
 )
 from pfbench.verification.session import Session
-from pfbench.verification.verdict import unfinished
+from pfbench.verification.verdict import make_unfinished_verdict
 
 BOLD = ALGORITHMS["prox-spiderboost"]
 
 
 def iterates(algorithm):
-    problem, ledger = Rotating(n=16, mu=0.5), Ledger()
+    problem, ledger = RotatingBowl(n=16, mu=0.5), Ledger()
     ask = Oracles(problem.open(np.random.default_rng(0)), ledger, 1.0)
     states = algorithm.run(ask, problem.start(), np.random.default_rng(1))
     return np.array([state.x for state in states]), ledger.counts()
@@ -42,7 +42,7 @@ def made(method, **changed):
 
 @pytest.mark.parametrize(("parameter", "right"), [("step", {"step": 0.4}), ("batch", {"batch": 2})])
 def test_a_wrong_parameter_is_run_and_not_declared(parameter, right):
-    method = wrong(BOLD, parameter, 2.0)
+    method = make_faulty(BOLD, parameter, 2.0)
     found, counts = iterates(made(method))
     expected, paid = iterates(made(BOLD, **right))
     assert np.array_equal(found, expected)
@@ -62,7 +62,9 @@ def test_a_wrong_estimate_has_its_differences_multiplied():
                 last, x = x, x - self.step * v
                 yield State(x, last, v)
 
-    assert iterates(made(wrong(BOLD, ESTIMATE, 2.0)))[0] == pytest.approx(iterates(made(Twice))[0])
+    assert iterates(made(make_faulty(BOLD, ESTIMATE, 2.0)))[0] == pytest.approx(
+        iterates(made(Twice))[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ def test_a_wrong_estimate_has_its_differences_multiplied():
 def test_what_can_be_made_wrong_in_a_method(name, found, answer):
     method = ALGORITHMS[name]
     assert set(parameters(method)) == {*found, ESTIMATE}
-    assert answer_of(method) == answer
+    assert find_sampled_oracle(method) == answer
 
 
 def test_a_tolerance_that_is_not_given_is_that_of_the_method():
@@ -92,7 +94,7 @@ def test_a_tolerance_that_is_not_given_is_that_of_the_method():
             seen.append(self.tolerance)
             yield from ()
 
-    kind = wrong(Told, "tolerance", 4.0)
+    kind = make_faulty(Told, "tolerance", 4.0)
     list(kind(iterations=8, smoothness=1.0, batch=2, period=2).run(None, None, None))
     assert seen == [0.5]
 
@@ -100,14 +102,14 @@ def test_a_tolerance_that_is_not_given_is_that_of_the_method():
 def test_what_is_not_asked_tells_what_less_effort_found():
     known, one, never = search(), search(), search()
     known.high = FACTORS.index(1.5)
-    one.begin_from(known)
+    one.skip_larger_errors(known)
     one.asked = never.asked = False
-    assert (one.told, one.least) == ("at most 1.5", 1.5)
-    assert (never.told, never.least) == ("not asked", None)
+    assert (one.describe_least_factor, one.min_factor) == ("at most 1.5", 1.5)
+    assert (never.describe_least_factor, never.min_factor) == ("not asked", None)
 
 
 def search():
-    return Search(claim("wang2019-thm1"), "step")
+    return PowerSearch(claim("wang2019-thm1"), "step")
 
 
 @dataclass
@@ -132,51 +134,55 @@ class Loses(Finds):
     """A session whose checks are all killed."""
 
     def catch(self, mutants, limit):
-        lost = unfinished(claim("wang2019-thm1"), "timeout: it took too long", 1.0)
+        lost = make_unfinished_verdict(claim("wang2019-thm1"), "timeout: it took too long", 1.0)
         return [_Found(False, (lost,)) for _ in mutants]
 
 
 def test_checks_that_were_killed_are_told():
     one = search()
     measure([one], [Loses(1.0)] * 3)
-    assert (one.least, one.lost, one.told) == (None, 2, "- (2 trials without a verdict)")
+    assert (one.min_factor, one.lost_trials, one.describe_least_factor) == (
+        None,
+        2,
+        "- (2 trials without a verdict)",
+    )
 
 
 @pytest.mark.parametrize("place", range(len(FACTORS)))
 def test_bisection_comes_to_the_least_factor(place):
     one, finds = search(), Finds(FACTORS[place])
     measure([one], [finds] * 3)
-    assert one.least == FACTORS[place]
+    assert one.min_factor == FACTORS[place]
 
 
 def test_what_is_not_found_at_the_largest_factor_is_tried_no_further():
     one, finds = search(), Finds(100.0)
     measure([one], [finds] * 3)
-    assert (one.least, finds.asked) == (None, 2)
+    assert (one.min_factor, finds.asked) == (None, 2)
 
 
 @pytest.mark.parametrize("place", range(len(FACTORS)))
 def test_more_effort_tries_only_what_less_did_not_find(place):
     first, one, finds = search(), search(), Finds(1.0)
     measure([first], [Finds(FACTORS[place])] * 3)
-    one.begin_from(first)
+    one.skip_larger_errors(first)
     measure([one], [finds] * 3)
-    assert one.least == FACTORS[0]
+    assert one.min_factor == FACTORS[0]
     assert (finds.asked == 0) == (place == 0)
 
 
 def test_what_no_effort_finds_is_tried_by_each():
     first, one, finds = search(), search(), Finds(4.0)
     measure([first], [Finds(100.0)] * 3)
-    one.begin_from(first)
+    one.skip_larger_errors(first)
     measure([one], [finds] * 3)
-    assert one.least == 4.0
+    assert one.min_factor == 4.0
 
 
 def test_where_two_seeds_differ_the_third_decides():
     one = search()
     measure([one], [Finds(1.1), Finds(4.0), Finds(2.0)])
-    assert one.least == 2.0
+    assert one.min_factor == 2.0
 
 
 def test_every_claim_about_a_method_is_searched():
@@ -188,12 +194,12 @@ def test_every_claim_about_a_method_is_searched():
 
 @pytest.mark.claims
 def test_a_claim_finds_a_tolerance_that_is_a_tenth_too_large():
-    one = Search(claim("qu2018-condg-stop"), "tolerance")
+    one = PowerSearch(claim("qu2018-condg-stop"), "tolerance")
     measure([one], [Session(engine=ThisProcess(), seed=seed) for seed in range(3)])
-    assert one.least == FACTORS[0]
+    assert one.min_factor == FACTORS[0]
 
 
 def test_an_error_goes_to_another_process():
-    error = Error(BOLD, parameter="step", factor=2.0)
+    error = PlantedError(BOLD, parameter="step", factor=2.0)
     assert pickle.loads(pickle.dumps(error)) == error
     assert error.label == "pfbench.algorithms.proximal:ProxSpiderBoost"

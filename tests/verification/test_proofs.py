@@ -13,14 +13,14 @@ import pytest
 from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSPIDERG
-from pfbench.verification.worst_case import Class, methods, worst_case
-from pfbench.verification.worst_case.proof import CONDITION, FORMS, MEASURE
+from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
+from pfbench.verification.worst_case.dual_certificate import CONDITION, FORMS, MEASURE
 
 pytest.importorskip("PEPit")
 pytest.importorskip("clarabel")
 
 SLACK = Fraction(1, 10**7)
-CONVEX = Class(convex=True)
+CONVEX = FunctionClass(convex=True)
 CASES = {
     "descent": (proximal.ProxGD(iterations=2, step=1.0), {}),
     "convex descent": (
@@ -30,11 +30,15 @@ CASES = {
     "two components": (proximal.SpiderBoost(iterations=2, step=0.5, batch=1, period=2), {}),
     "frank-wolfe": (
         FrankWolfe(step="open-loop", iterations=1),
-        {"within": Class(convex=True, delta=np.inf), "measure": "suboptimality", "over": "last"},
+        {
+            "within": FunctionClass(convex=True, delta=np.inf),
+            "measure": "suboptimality",
+            "over": "last",
+        },
     ),
     "gap": (
         NFWUSPIDERG(iterations=2, step=methods.constant_step(2), batch=1, period=1),
-        {"within": Class(n=1), "over": "least"},
+        {"within": FunctionClass(n=1), "over": "least"},
     ),
 }
 
@@ -176,7 +180,7 @@ def proven(found, L=1, D=1):
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     method, given = CASES[request.param]
-    found = worst_case(method, **given)
+    found = compute_worst_case(method, **given)
     return found, json.loads(json.dumps(found.proof.as_json()))
 
 
@@ -192,7 +196,7 @@ def test_what_is_assumed_and_measured_is_what_it_should_be(case):
     """Of the start f(x_0) - min f <= delta, for a smooth f at each of its points; |grad f|^2."""
     worst, proof = case
     start, *others = proof["points"][0]
-    within = worst.within
+    within = worst.function_class
     for term in proof["terms"]:
         if term["kind"] == CONDITION and within.n == 1:
             delta = Affine({1: Fraction(within.delta)})
@@ -200,7 +204,7 @@ def test_what_is_assumed_and_measured_is_what_it_should_be(case):
             more = Fraction(1, 2) / Fraction(within.L)
             slopes = [more * inner(x[1], x[1]) for x in (start, *others)]
             allowed = [a + b for a, b in zip(down, slopes, strict=True)]
-            known = down if within.convex or worst.constrained else allowed
+            known = down if within.convex or worst.is_constrained else allowed
             assert any(equal(one - delta, of_json(term)) for one in known)
         if term["kind"] == MEASURE and worst.measure == "gradient_mapping_sq" and within.n == 1:
             assert any(equal(inner(g, g), of_json(term)) for _, g, _ in (start, *others))

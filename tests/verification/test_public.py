@@ -9,4 +9,4 @@ def test_verify_is_public():
     (row,) = done.rows
     assert row.verdict == "holds"  # their counts are the same
     done = pf.verify(["shen2019-count-sg"], algorithm=ALGORITHMS["nfwu-svrg"])
-    assert not done.clean
+    assert not done.is_clean

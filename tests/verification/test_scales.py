@@ -5,24 +5,27 @@ import pytest
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.claims.catalogue import claim
+from pfbench.verification.criteria import CRITERIA, EXCESS, Complexity, ComplexityOrder
 from pfbench.verification.instruments.indefinite import random_on_l1_ball, spread_on_simplex
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
-from pfbench.verification.scales import CRITERIA, EXCESS, Complexity, Order
 from pfbench.verification.trial import Trial
 
 
 def test_orders_under_the_other_criteria():
     gap_scale, square, norm = CRITERIA
-    sliding = Complexity("ncgs", square, {"FO": Order(1.0), "LO": Order(2.0)})
-    assert sliding.under(gap_scale).orders == {"FO": Order(2.0), "LO": Order(4.0)}
-    assert sliding.under(norm).orders == {"FO": Order(2.0), "LO": Order(4.0)}
-    assert sliding.under(square) == sliding
-    frank_wolfe = Complexity("frank-wolfe", gap_scale, {"LO": Order(2.0)})
-    assert frank_wolfe.under(square).orders == {"LO": Order(2.0)}
-    assert frank_wolfe.under(norm).orders == {"LO": Order(4.0)}
-    boost = Complexity("spiderboost", norm, {"SFO": Order(2.0, 0.5)})
-    assert boost.under(square).orders == {"SFO": Order(1.0, 0.5)}
-    assert boost.under(gap_scale).orders == {"SFO": Order(2.0, 0.5)}
+    sliding = Complexity("ncgs", square, {"FO": ComplexityOrder(1.0), "LO": ComplexityOrder(2.0)})
+    assert sliding.convert(gap_scale).orders == {
+        "FO": ComplexityOrder(2.0),
+        "LO": ComplexityOrder(4.0),
+    }
+    assert sliding.convert(norm).orders == {"FO": ComplexityOrder(2.0), "LO": ComplexityOrder(4.0)}
+    assert sliding.convert(square) == sliding
+    frank_wolfe = Complexity("frank-wolfe", gap_scale, {"LO": ComplexityOrder(2.0)})
+    assert frank_wolfe.convert(square).orders == {"LO": ComplexityOrder(2.0)}
+    assert frank_wolfe.convert(norm).orders == {"LO": ComplexityOrder(4.0)}
+    boost = Complexity("spiderboost", norm, {"SFO": ComplexityOrder(2.0, 0.5)})
+    assert boost.convert(square).orders == {"SFO": ComplexityOrder(1.0, 0.5)}
+    assert boost.convert(gap_scale).orders == {"SFO": ComplexityOrder(2.0, 0.5)}
 
 
 PROBLEMS = {
@@ -93,7 +96,7 @@ def test_every_inner_step_lowers_f_by_its_share(name):
 
 
 def test_a_rate_of_f_less_its_minimum_has_no_other_criterion_and_a_logarithm_is_said():
-    away = Complexity("afw", EXCESS, {"LO": Order(0.0)})
+    away = Complexity("afw", EXCESS, {"LO": ComplexityOrder(0.0)})
     assert str(away.orders["LO"]) == "log(1/eps)"
-    assert away.known_under(EXCESS)
-    assert not any(away.known_under(criterion) for criterion in CRITERIA)
+    assert away.is_known_under(EXCESS)
+    assert not any(away.is_known_under(criterion) for criterion in CRITERIA)

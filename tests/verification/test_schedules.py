@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.verification import Broken, Subject, Trial, Untestable
+from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial
 
 CLAIM = CLAIMS["methods-schedule-prox-gd"]
 """Of T = 2 L h0/epsilon^2 - 1, real numbers above and below 1."""
@@ -60,20 +60,20 @@ def test_a_real_number_may_be_rounded_either_way_and_1_is_not_2():
 
 
 def test_an_accuracy_may_be_refused_as_out_of_range():
-    assert verdict(failing(Refused("no"), below=1.0)) == "holds"
+    assert verdict(failing(RefusedError("no"), below=1.0)) == "holds"
 
 
 def test_a_schedule_that_fails_for_some_accuracies_is_broken():
     for error in (InputError("no"), ValueError("no"), ZeroDivisionError("no")):
-        with pytest.raises(Broken, match="fails: no"):
+        with pytest.raises(ClaimBroken, match="fails: no"):
             verdict(failing(error, below=1.0))
 
 
 def test_a_schedule_that_refuses_everything_cannot_be_tested():
-    for error in (InputError("no"), Refused("no"), NotImplementedError("no")):
-        with pytest.raises(Untestable, match="fails: no"):
+    for error in (InputError("no"), RefusedError("no"), NotImplementedError("no")):
+        with pytest.raises(NotTestable, match="fails: no"):
             verdict(failing(error, below=1e99))
-    with pytest.raises(Broken, match="fails: no"):
+    with pytest.raises(ClaimBroken, match="fails: no"):
         verdict(failing(TypeError("no"), below=1e99))
 
 
@@ -82,7 +82,7 @@ def test_a_schedule_with_parameters_that_its_method_refuses_is_broken():
         def __init__(self, iterations, step):
             raise InputError("no: iterations must be at least 10")
 
-    with pytest.raises(Broken, match="fails: no"):
+    with pytest.raises(ClaimBroken, match="fails: no"):
         verdict(Narrow)
 
 
@@ -90,5 +90,5 @@ def test_a_root_of_a_negative_number_refuses_nothing():
     with pytest.raises(ValueError, match=r".") as found:
         math.sqrt(-1.0)
     for error in (found.value, ValueError("math domain error")):
-        with pytest.raises(Broken, match="fails: "):
+        with pytest.raises(ClaimBroken, match="fails: "):
             verdict(failing(error, below=1e99))

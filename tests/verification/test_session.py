@@ -10,7 +10,7 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.claims.catalogue import CLAIMS, claim, selected, verify
+from pfbench.claims.catalogue import CLAIMS, claim, select_claims, verify
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
@@ -54,33 +54,35 @@ def test_rows_come_in_the_order_of_the_names():
     names = ["shen2019-unbiased-svrg", COUNT]
     told = []
     done = verify(names, jobs=2, progress=lambda row, made: told.append(row))
-    assert [found.claim.name for found in done.rows] == names
+    assert [verdict.claim.name for verdict in done.rows] == names
     assert sorted(found.claim.name for found in told) == sorted(names)
-    assert {found.verdict for found in done.rows} == {"holds"}
-    assert done.clean
+    assert {verdict.verdict for verdict in done.rows} == {"holds"}
+    assert done.is_clean
     assert done.summary["holds"] == 2
 
 
 def test_how_long_it_takes_is_told_before_it_begins_and_of_what_is_stored_nothing(tmp_path):
     told = []
-    made = session.Session(engine=ThisProcess(), store=Store(tmp_path), expect=told.append)
+    made = session.Session(
+        engine=ThisProcess(), store=Store(tmp_path), on_expected_time=told.append
+    )
     made.verify([claim(COUNT)])
     made.verify([claim(COUNT)])
     assert told == [claim(COUNT).seconds("quick")]
 
 
 def test_a_check_that_raises_is_a_row_and_the_verification_fails():
-    found = judge(claim(COUNT), Subject(algorithm=Raising))
-    assert (found.verdict, found.lost, found.catches) == ("failed", False, True)
-    assert "I do not work" in found.reason
-    assert not Verification((found,)).clean
+    verdict = judge(claim(COUNT), Subject(algorithm=Raising))
+    assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
+    assert "I do not work" in verdict.reason
+    assert not Verification((verdict,)).is_clean
 
 
 def test_a_method_without_a_schedule_is_failed_and_so_is_the_verification():
-    found = judge(claim("shen2019-thm3.1-svrg"), Subject(algorithm=Raising()))
-    assert (found.verdict, found.lost, found.catches) == ("failed", True, False)
-    assert "no schedule" in found.reason
-    assert not Verification((found,)).clean
+    verdict = judge(claim("shen2019-thm3.1-svrg"), Subject(algorithm=Raising()))
+    assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", True, False)
+    assert "no schedule" in verdict.reason
+    assert not Verification((verdict,)).is_clean
 
 
 class OwnSVRG(Raising):
@@ -116,15 +118,15 @@ class Doubled(Declared):
 
 @pytest.mark.parametrize("name", ["shen2019-unbiased-svrg", "shen2019-mse-svrg"])
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing(name):
-    found = judge(claim(name), Subject(algorithm=OwnSVRG))
-    assert (found.verdict, found.lost, found.catches) == ("failed", False, True)
-    assert "it asks for batch, which is not among the oracles that it requires" in found.reason
+    verdict = judge(claim(name), Subject(algorithm=OwnSVRG))
+    assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
+    assert "it asks for batch, which is not among the oracles that it requires" in verdict.reason
     assert judge(claim(name), Subject(algorithm=Declared)).verdict.is_kept
 
 
 def test_a_method_that_leaves_the_set_is_violated_not_failed():
-    found = judge(claim("methods-count-nfwu-svrg"), Subject(algorithm=Doubled))
-    assert (found.verdict, found.lost, found.catches) == ("violated", False, True)
+    verdict = judge(claim("methods-count-nfwu-svrg"), Subject(algorithm=Doubled))
+    assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("violated", False, True)
 
 
 def test_one_seed_gives_the_same_numbers_and_another_gives_others():
@@ -148,7 +150,7 @@ def test_one_seed_gives_the_same_numbers_and_another_gives_others():
     ],
 )
 def test_clean_means_nothing_violated_failed_or_lost(verdict, lost, clean):
-    assert Verification((row(), row(verdict, lost=lost))).clean is clean
+    assert Verification((row(), row(verdict, lost=lost))).is_clean is clean
 
 
 def test_json_has_no_number_that_json_does_not_know():
@@ -159,9 +161,9 @@ def test_json_has_no_number_that_json_does_not_know():
 
 
 def test_the_quick_selection_is_a_part_of_all():
-    quick, full = selected((), "quick"), selected((), "full")
+    quick, full = select_claims((), "quick"), select_claims((), "full")
     assert set(quick) < set(full) == set(CLAIMS.values())
-    assert selected([COUNT, COUNT], "quick") == [claim(COUNT)]
+    assert select_claims([COUNT, COUNT], "quick") == [claim(COUNT)]
 
 
 def test_a_check_has_twenty_times_its_usual_time():
@@ -222,7 +224,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_an_argument_of_another_kind_is_refused_before_any_work(case, tmp_path, monkeypatch):
     given, words = REFUSED[case]
-    monkeypatch.setattr(session, "answered", lambda *a, **k: pytest.fail("work was begun"))
+    monkeypatch.setattr(session, "run_cached_tasks", lambda *a, **k: pytest.fail("work was begun"))
     arguments = {"names": [COUNT], "store": tmp_path / "store"} | given
     with pytest.raises(InputError) as error:
         verify(**arguments)
@@ -260,6 +262,6 @@ def test_a_planted_fault_of_an_oracle_acts_and_measures_do_not_see_it():
         def difference(self, sample, x, y):
             return 2.0 * self._right.difference(sample, x, y)
 
-    found = judge(claim("shen2019-unbiased-svrg"), Subject(oracles=Doubled))
-    assert found.verdict == "violated"
+    verdict = judge(claim("shen2019-unbiased-svrg"), Subject(oracles=Doubled))
+    assert verdict.verdict == "violated"
     assert judge(claim("shen2019-unbiased-svrg"), Subject()).verdict == "holds"

@@ -7,12 +7,12 @@ import pytest
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import is_own
+from pfbench.base.selectors import is_user_defined
 from pfbench.claims import kim2026
-from pfbench.claims.catalogue import mutants_of, own_papers, paper_of, selected
+from pfbench.claims.catalogue import find_paper, load_user_papers, select_claims, select_mutants
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.verification.identity import identity
-from pfbench.verification.own import File, stated
+from pfbench.verification.description import describe
+from pfbench.verification.user_claims import UserClaimFile, load_claims
 
 TEXT = """
 import pfbench as pf
@@ -72,7 +72,7 @@ def names(stated):
 
 
 def test_a_file_states_all_that_stands_at_its_top_each_once(write):
-    found = stated(write(LISTS))
+    found = load_claims(write(LISTS))
     assert names(found.claims) == ["mine-1", "mine-2"]
     assert names(found.mutants) == ["twice", "both"]
     assert names(found.errata) == ["e", "free"]
@@ -81,31 +81,37 @@ def test_a_file_states_all_that_stands_at_its_top_each_once(write):
 
 def test_a_name_states_one_with_what_belongs_to_it(write):
     file = write(LISTS)
-    two = stated(f"{file}:TWO")
+    two = load_claims(f"{file}:TWO")
     assert names(two.claims) == ["mine-2"]
-    assert [(one.name, names(one.expected)) for one in two.mutants] == [("both", ["mine-2"])]
+    assert [(mutant.name, names(mutant.expected_claims)) for mutant in two.mutants] == [
+        ("both", ["mine-2"])
+    ]
     assert names(two.errata) == ["e"]
-    assert names(stated("stated_here:ONE").claims) == ["mine-1"]
-    assert names(stated(f"{file}:CLAIMS").claims) == ["mine-1", "mine-2"]
+    assert names(load_claims("stated_here:ONE").claims) == ["mine-1"]
+    assert names(load_claims(f"{file}:CLAIMS").claims) == ["mine-1", "mine-2"]
 
 
 def test_a_paper_has_its_title(write):
     file = write(PAPER)
-    assert stated(file).title == stated(f"{file}:MINE").title == "My paper"
-    assert names(stated(f"{file}:MINE").claims) == ["mine-1"]
+    assert load_claims(file).title == load_claims(f"{file}:MINE").title == "My paper"
+    assert names(load_claims(f"{file}:MINE").claims) == ["mine-1"]
 
 
 def test_a_claim_is_known_by_its_file_and_found_again(write):
     """Its functions need no name, and another process imports them from there."""
     file = write(LISTS)
-    (claim,) = stated(f"{file}:ONE").claims
+    (claim,) = load_claims(f"{file}:ONE").claims
     again = pickle.loads(pickle.dumps(claim))
-    assert (again.name, again.home.place) == ("mine-1", file)
-    assert File(file).claim("mine-1").statement == "T steps"
-    assert File("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
-    told = identity(claim)
+    assert (again.name, again.user_source.place) == ("mine-1", file)
+    assert UserClaimFile(file).claim("mine-1").statement == "T steps"
+    assert UserClaimFile("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
+    told = describe(claim)
     assert told.content[1:] == ["stated_here", "mine-1"]
-    modules = {"stated_here", "pfbench.verification.stating.counts", "pfbench.verification.claim"}
+    modules = {
+        "stated_here",
+        "pfbench.verification.statements.exact_counts",
+        "pfbench.verification.claim",
+    }
     assert modules <= told.modules
 
 
@@ -114,17 +120,17 @@ def test_python_and_the_catalogue_take_files_too(write):
     done = pf.verify([file], engine=ThisProcess())
     found = [(row.claim.name, row.verdict) for row in done.rows]
     assert found == [("mine-1", "holds"), ("mine-2", "holds")]
-    (one,) = selected([f"{file}:ONE"])
-    assert paper_of(one).title == "Claims of stated_here.py"
-    assert names(mutants_of([f"{file}:ONE"])) == ["twice", "both"]
-    assert len(own_papers([file, "jaggi2013-thm1"])) == 1
-    assert not is_own("jaggi2013-thm1")
+    (claim,) = select_claims([f"{file}:ONE"])
+    assert find_paper(claim).title == "Claims of stated_here.py"
+    assert names(select_mutants([f"{file}:ONE"])) == ["twice", "both"]
+    assert len(load_user_papers([file, "jaggi2013-thm1"])) == 1
+    assert not is_user_defined("jaggi2013-thm1")
 
 
 def test_of_a_paper_that_is_named_come_all_errata_those_about_no_claim_too():
-    found = stated("pfbench.claims.kim2026:PAPER")
+    found = load_claims("pfbench.claims.kim2026:PAPER")
     assert names(found.errata) == names(kim2026.PAPER.errata)
-    assert any(one.claim is None for one in found.errata)
+    assert any(erratum.claim is None for erratum in found.errata)
 
 
 @pytest.mark.parametrize(
@@ -136,4 +142,4 @@ def test_of_a_paper_that_is_named_come_all_errata_those_about_no_claim_too():
 )
 def test_names_are_not_given_twice(write, text, words):
     with pytest.raises(InputError, match=words):
-        stated(write(text))
+        load_claims(write(text))

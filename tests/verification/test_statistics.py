@@ -94,11 +94,11 @@ def test_a_rejection_stays():
     process = st.EProcess(1.0, threshold=100)
     for _ in range(12):
         process.add(2.0)
-    assert process.rejected
+    assert process.has_rejected
     for _ in range(60):
         process.add(0.0)
     assert process.log_value < 0
-    assert process.rejected
+    assert process.has_rejected
     assert process.p_value < 0.01
 
 
@@ -107,8 +107,8 @@ def test_rejected_exactly_when_the_threshold_is_exceeded():
     seen = 0.0
     for x in np.random.default_rng(4).exponential(1.6, size=40):
         seen = max(seen, process.add(x))
-        assert process.rejected == (seen > math.log(20))
-    assert process.rejected
+        assert process.has_rejected == (seen > math.log(20))
+    assert process.has_rejected
 
 
 @pytest.mark.parametrize("before", [[], [0.0], [0.5, 3.0]])
@@ -116,7 +116,7 @@ def test_an_infinite_sample_rejects_for_good(before):
     samples = [*before, math.inf, 0.0, 1.0]
     process = st.EProcess(1.0)
     values = [process.add(x) for x in samples]
-    assert process.rejected
+    assert process.has_rejected
     assert process.p_value == 0
     assert values[len(before) :] == [math.inf] * 3
     np.testing.assert_allclose(means.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
@@ -174,13 +174,15 @@ def test_intervals_are_those_of_scipy(size, level):
 
 
 def test_one_sample_says_nothing_of_its_spread():
-    assert st.mean_interval([3.0]) == means.Interval(-math.inf, math.inf)
+    assert st.mean_interval([3.0]) == means.ConfidenceInterval(-math.inf, math.inf)
 
 
 def test_samples_that_do_not_vary_are_a_number():
     samples = [0.1, 0.1 * (1 + 2e-16), 0.1]
-    assert st.mean_interval(samples) == means.Interval(*2 * [pytest.approx(0.1, rel=1e-15)])
-    assert st.mean_interval([0.0, 0.0]) == means.Interval(0.0, 0.0)
+    assert st.mean_interval(samples) == means.ConfidenceInterval(
+        *2 * [pytest.approx(0.1, rel=1e-15)]
+    )
+    assert st.mean_interval([0.0, 0.0]) == means.ConfidenceInterval(0.0, 0.0)
     small = st.mean_interval([1e-30, 2e-30])
     assert small.lower < 1e-30 < 2e-30 < small.upper
 
@@ -213,13 +215,13 @@ def test_slopes_and_curvature_are_those_of_polyfit(x):
     assert fit.end_slope == pytest.approx(np.median([2 * c * u.max() + b for c, b, _ in quadratic]))
     assert (fit.seeds, fit.points, fit.censored, fit.dropped) == (6, x.size, 0, 0)
     assert fit.decades == pytest.approx(math.log10(x.max() / x.min()))
-    assert fit.usable
+    assert fit.is_usable
     assert not fit.deterministic
 
 
 def test_known_factors_are_divided_out():
     factor = np.log(X) ** 2
-    fit = st.fit_exponent(X, noisy(1.0) * factor, known=np.log(factor))
+    fit = st.fit_exponent(X, noisy(1.0) * factor, existing=np.log(factor))
     plain = st.fit_exponent(X, noisy(1.0))
     np.testing.assert_allclose(fit.slopes, plain.slopes, rtol=1e-12)
     assert st.fit_exponent(X, noisy(1.0) * factor).slope > 1.5
@@ -242,7 +244,7 @@ def test_x_with_a_censored_cell_is_left_out_for_all_seeds():
     fit = st.fit_exponent(x, counts)
     kept = st.fit_exponent(x[:-2], noisy(2.0, seeds=5, x=x)[:, :-2])
     assert fit.slopes == kept.slopes
-    assert (fit.censored, fit.dropped, fit.points, fit.usable) == (3, 2, 7, True)
+    assert (fit.censored, fit.dropped, fit.points, fit.is_usable) == (3, 2, 7, True)
     assert fit.decades == pytest.approx(3)
 
 
@@ -261,7 +263,7 @@ def test_too_few_points_or_decades_are_not_fitted(x, keep, usable):
     counts = noisy(1.0, x=x)
     counts[4, keep:] = math.inf
     fit = st.fit_exponent(x, counts)
-    assert fit.usable == usable
+    assert fit.is_usable == usable
     assert fit.points == keep
     assert fit.censored == x.size - keep
     assert math.isnan(fit.slope) == (not usable)
@@ -275,19 +277,19 @@ def test_too_few_points_or_decades_are_not_fitted(x, keep, usable):
 
 def test_laws_may_be_fitted_over_one_decade():
     x = np.arange(4.0, 41.0)
-    assert not st.fit_exponent(x, noisy(3.0, x=x)).usable
-    assert st.fit_exponent(x, noisy(3.0, x=x), least_decades=1.0).usable
+    assert not st.fit_exponent(x, noisy(3.0, x=x)).is_usable
+    assert st.fit_exponent(x, noisy(3.0, x=x), least_decades=1.0).is_usable
 
 
 def test_curved_counts_are_seen_and_straight_ones_are_not():
     bent = X ** (1 + 0.1 * np.log(X / X[0]))  # local slope 1 + 0.2 log(x/x0): up by 0.92
     fit = st.fit_exponent(X, bent * noisy(0.0, seed=1))
-    assert fit.curved
+    assert fit.is_curved
     assert fit.curvature_lower < 0.2 * math.log(100) < fit.curvature_upper
-    assert st.fit_exponent(X, noisy(0.0) / bent).curved
-    assert not st.fit_exponent(X, noisy(1.0)).curved
+    assert st.fit_exponent(X, noisy(0.0) / bent).is_curved
+    assert not st.fit_exponent(X, noisy(1.0)).is_curved
     slightly = X ** (1 + 0.009 * np.log(X / X[0]))  # up by 0.08, less than 0.1
-    assert not st.fit_exponent(X, slightly).curved
+    assert not st.fit_exponent(X, slightly).is_curved
 
 
 def test_one_seed_has_no_interval_unless_nothing_is_random():
@@ -325,7 +327,7 @@ def test_seeds_that_agree_are_no_certainty():
 )
 def test_bad_fits_are_refused(x, counts, known, message):
     with pytest.raises(InputError, match=message):
-        st.fit_exponent(x, counts, known=known)
+        st.fit_exponent(x, counts, existing=known)
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -366,12 +368,12 @@ def test_verdicts_of_means(ratio, spread, runs, verdict):
 def test_a_stated_range_makes_a_limit_of_few_samples():
     samples = np.full(20, 0.8)
     assert st.decide_mean(samples, 1.0).verdict == "inconclusive"
-    decision = st.decide_mean(samples, 1.0, most=2.0)
+    decision = st.decide_mean(samples, 1.0, upper=2.0)
     assert decision.verdict == "within-10"
     expected = 2 - 1.2 * 0.05 ** (1 / 20)  # where ((2 - 0.8)/(2 - m))^20 is 20
     assert decision.measured["upper_limit"] == pytest.approx(expected)
     with pytest.raises(InputError, match="most"):
-        st.decide_mean(samples, 1.0, most=1.0)
+        st.decide_mean(samples, 1.0, upper=1.0)
 
 
 def test_a_mean_is_never_violated_by_a_t_test():
@@ -607,12 +609,12 @@ def drawn(law, seed=0):
 
 def test_clear_cases_end_early():
     draw, asked = drawn(lambda rng, n: 0.3 * rng.gamma(10, 0.1, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
+    decision, samples = st.sequential(draw, 1.0, batch=8, limit=1000)
     assert decision.verdict == "within-10"
     assert asked == [8] * 6
     assert samples.size == 48
     draw, asked = drawn(lambda rng, n: 3.0 * rng.gamma(10, 0.1, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
+    decision, samples = st.sequential(draw, 1.0, batch=8, limit=1000)
     assert decision.verdict == "violated"
     assert asked == [8] * 3
     assert samples.size == decision.measured["runs"] == 24
@@ -620,14 +622,14 @@ def test_clear_cases_end_early():
 
 @pytest.mark.parametrize(("ratio", "runs"), [(0.0, 29), (0.5, 56), (0.8, 137)])
 def test_runs_needed_to_hold(ratio, runs):
-    decision, samples = st.sequential(lambda n: np.full(n, ratio), 1.0, batch=1, most=400)
+    decision, samples = st.sequential(lambda n: np.full(n, ratio), 1.0, batch=1, limit=400)
     assert decision.verdict == ("within-10" if ratio else "holds")
     assert samples.size == runs
 
 
 def test_an_unclear_case_ends_with_all_runs():
     draw, asked = drawn(lambda rng, n: rng.gamma(4, 0.25, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, most=45)
+    decision, samples = st.sequential(draw, 1.0, batch=8, limit=45)
     assert decision.verdict == "inconclusive"
     assert asked == [8, 8, 8, 8, 8, 5]
     assert samples.size == 45
@@ -664,8 +666,8 @@ def test_a_sample_beyond_the_range_keeps_a_limit_from_falling():
 def test_bad_sequences_are_refused():
     for batch, most in ((0, 10), (8, 7), (2.5, 10)):
         with pytest.raises(InputError, match=r"batch|most"):
-            st.sequential(lambda n: np.ones(n), 1.0, batch=batch, most=most)
+            st.sequential(lambda n: np.ones(n), 1.0, batch=batch, limit=most)
     with pytest.raises(InputError, match="returned shape"):
-        st.sequential(lambda n: np.ones(n + 1), 1.0, batch=2, most=4)
+        st.sequential(lambda n: np.ones(n + 1), 1.0, batch=2, limit=4)
     with pytest.raises(InputError, match="nonnegative"):
-        st.sequential(lambda n: -np.ones(n), 1.0, batch=2, most=4)
+        st.sequential(lambda n: -np.ones(n), 1.0, batch=2, limit=4)

@@ -14,10 +14,10 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, verify
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.engines.workers import Result
 from pfbench.runs.storage.store import Store
-from pfbench.verification.contrast import Contrast
-from pfbench.verification.identity import identity
-from pfbench.verification.instances import instance
-from pfbench.verification.session import Session, at_seed_of, examine
+from pfbench.verification.contrast import ExaminationEvidence
+from pfbench.verification.description import describe
+from pfbench.verification.instances import make_instance
+from pfbench.verification.session import Session, choose_case_seed, examine
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 
@@ -58,9 +58,9 @@ def test_a_stored_verdict_of_a_former_name_is_read(store):
     row = {"verdict": "tight", "reason": "", "measured": measured, "claimed": {}}
     store.put_row("verdict", "v" * 64, row | {"claim": MEAN, "repetitions": 1, "p_value": None})
     stored = store.get_row("verdict", "v" * 64) | {"seconds": 1.0, "lost": False}
-    found = Verdict.of(CLAIMS[MEAN], stored)
-    assert (found.verdict, found.measured["verdict"]) == ("within-10", "within-10")
-    assert found.as_json()["verdict"] == "within-10"
+    verdict = Verdict.from_stored(CLAIMS[MEAN], stored)
+    assert (verdict.verdict, verdict.measured["verdict"]) == ("within-10", "within-10")
+    assert verdict.as_json()["verdict"] == "within-10"
 
 
 def test_a_second_verification_makes_nothing_and_says_the_same(store):
@@ -103,19 +103,22 @@ def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
 def test_where_a_claim_looks_is_part_of_its_verdict_if_it_is_drawn(store):
     engine = Counting()
     for drawn in (False, True):
-        claim = replace(CLAIMS[COUNT], drawn=drawn)
+        claim = replace(CLAIMS[COUNT], needs_seed=drawn)
         for at_seed in (0, 5, 6, 5):
-            Session(engine=engine, store=store, at_seed=at_seed).verify([claim])
+            Session(engine=engine, store=store, case_seed=at_seed).verify([claim])
     assert engine.done == 1 + 3
 
 
 def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
     drawn, fixed = CLAIMS["methods-run-sfw"], CLAIMS[COUNT]
-    assert [at_seed_of(None, [drawn, fixed], None), at_seed_of(None, [fixed], MySpider)] == [0, 0]
-    assert len({at_seed_of(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
-    assert at_seed_of(0, [drawn], MySpider) == 0
+    assert [
+        choose_case_seed(None, [drawn, fixed], None),
+        choose_case_seed(None, [fixed], MySpider),
+    ] == [0, 0]
+    assert len({choose_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
+    assert choose_case_seed(0, [drawn], MySpider) == 0
     with pytest.raises(InputError, match="at_seed=-1"):
-        at_seed_of(-1, [drawn], MySpider)
+        choose_case_seed(-1, [drawn], MySpider)
 
 
 def test_what_raises_is_stored_as_failed(store):
@@ -132,7 +135,7 @@ def test_a_check_that_was_killed_is_failed_and_tried_again(store):
                 yield Result(index, None, "timeout", "it took more than 60 s", 60.0)
 
     late = verify([COUNT], engine=Late(), store=store)
-    assert (late.rows[0].verdict, late.rows[0].lost, late.clean) == ("failed", True, False)
+    assert (late.rows[0].verdict, late.rows[0].lost, late.is_clean) == ("failed", True, False)
     assert "timeout: it took more than 60 s" in late.rows[0].reason
     assert verify([COUNT], engine=ThisProcess(), store=store).rows[0].verdict == "holds"
 
@@ -141,10 +144,10 @@ def test_a_mutants_verdict_is_not_the_claims(store):
     engine = Counting()
     mutant = MUTANTS["svrg-double-lo"]
     for _ in range(2):
-        (caught,) = Session(engine=engine, store=store).catch([mutant])
-        assert [verdict.claim.name for verdict in caught.by] == [COUNT]
-        assert verify([COUNT], engine=engine, store=store).clean
-    assert engine.done == len(mutant.expected) + 1
+        (caught,) = Session(engine=engine, store=store).catch_mutants([mutant])
+        assert [verdict.claim.name for verdict in caught.catching_verdicts] == [COUNT]
+        assert verify([COUNT], engine=engine, store=store).is_clean
+    assert engine.done == len(mutant.expected_claims) + 1
     found = {row["algorithm"]: row["status"] for row in store.rows() if row["claim"] == COUNT}
     assert found == {"mutant svrg-double-lo": "violated", None: "holds"}
 
@@ -154,7 +157,7 @@ def test_findings_are_examined_once(store):
     errata = [ERRATA[name] for name in ("shen2019-(4)", "shen2019-(10)")]
     first, second = (Session(engine=engine, store=store).examine(errata) for _ in range(2))
     assert first == second
-    assert all(one.shown for one in first)
+    assert all(finding.is_shown for finding in first)
     assert engine.done == 2
     assert {row["status"] for row in store.rows()} == {"shown"}
 
@@ -174,12 +177,12 @@ def test_a_finding_whose_examination_is_lost_says_why_and_is_not_stored(store):
     erratum = ERRATA["shen2019-(4)"]
     engine = Fails("timeout", "it took more than 300 s")
     (lost,) = Session(engine=engine, store=store).examine([erratum])
-    assert (lost.erratum, lost.shown, dict(lost.evidence)) == (erratum, False, {})
-    assert lost.lost == "timeout: it took more than 300 s"
-    assert lost.as_json()["evidence"] == {"shown": False, "lost": lost.lost}
+    assert (lost.erratum, lost.is_shown, dict(lost.evidence)) == (erratum, False, {})
+    assert lost.failure_reason == "timeout: it took more than 300 s"
+    assert lost.as_json()["evidence"] == {"shown": False, "lost": lost.failure_reason}
     assert list(store.keys("finding")) == []
     (made,) = Session(engine=ThisProcess()).examine([erratum])
-    assert made.lost == ""
+    assert made.failure_reason == ""
     assert "lost" not in made.as_json()["evidence"]
 
 
@@ -188,16 +191,16 @@ def raising(effort, seed):
 
 
 def unshown(effort, seed):
-    return Contrast(printed_fails=False, corrected_holds=True, numbers={"x": 1.0})
+    return ExaminationEvidence(printed_fails=False, corrected_holds=True, numbers={"x": 1.0})
 
 
 def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(store):
     erratum = replace(ERRATA["li2019-(30)"], examine=raising)
     (lost,) = Session(engine=ThisProcess(), store=store).examine([erratum])
-    assert not lost.shown
-    assert lost.lost.startswith("error: ZeroDivisionError: a batch of none (line ")
+    assert not lost.is_shown
+    assert lost.failure_reason.startswith("error: ZeroDivisionError: a batch of none (line ")
     assert list(store.keys("finding")) == []
-    assert not examine(replace(erratum, examine=unshown)).shown
+    assert not examine(replace(erratum, examine=unshown)).is_shown
 
 
 def test_errata_are_examined_in_processes_with_their_progress():
@@ -205,19 +208,19 @@ def test_errata_are_examined_in_processes_with_their_progress():
     found = Session(
         engine=LocalProcesses(1), seed=3, progress=lambda one, made: told.append(one)
     ).examine(errata)
-    assert [one.erratum for one in found] == errata
-    assert all(one.shown for one in found)
-    assert sorted(one.erratum.name for one in told) == sorted(one.name for one in errata)
-    assert found == [examine(one, "quick", 3) for one in errata]
+    assert [finding.erratum for finding in found] == errata
+    assert all(finding.is_shown for finding in found)
+    assert sorted(one.erratum.name for one in told) == sorted(erratum.name for erratum in errata)
+    assert found == [examine(erratum, "quick", 3) for erratum in errata]
 
 
 def test_a_verdict_on_somebodys_algorithm_depends_on_its_module():
-    assert __name__ in identity(Subject(algorithm=MySpider)).modules
-    assert __name__ in identity(Subject(algorithm=Parametrised())).modules
+    assert __name__ in describe(Subject(algorithm=MySpider)).modules
+    assert __name__ in describe(Subject(algorithm=Parametrised())).modules
 
 
 def test_what_cannot_be_said_in_full_is_not_stored():
-    said = identity(Subject(algorithm=Parametrised(0.1))).content
+    said = describe(Subject(algorithm=Parametrised(0.1))).content
     assert said[1]["algorithm"] == [f"{__name__}:Parametrised", {"step": 0.1}]
     for subject in (
         Subject(algorithm=Parametrised(np.zeros(3))),
@@ -225,7 +228,7 @@ def test_what_cannot_be_said_in_full_is_not_stored():
         Subject(algorithm=MySpider, oracles=lambda right: right),
         Subject(oracles=lambda right: right),
     ):
-        assert identity(subject).content is None
+        assert describe(subject).content is None
         asked = Session(engine=ThisProcess())._claim(CLAIMS[MEAN], subject, None)
         assert asked.question.content is None
 
@@ -233,9 +236,11 @@ def test_what_cannot_be_said_in_full_is_not_stored():
 def test_an_edited_instance_or_bound_is_another_verdict():
     """What a claim holds is said in full, down to the constants of its instances."""
     told = CLAIMS["qu2018-thm3"]
-    other = replace(told, instances=(instance(told.instances[0].build, d=21, n=27, rise=10.0),))
-    assert identity(told).content != identity(other).content
-    assert "pfbench.claims.qu2018.theorem3" in identity(told).modules
+    other = replace(
+        told, instances=(make_instance(told.instances[0].build, d=21, n=27, rise=10.0),)
+    )
+    assert describe(told).content != describe(other).content
+    assert "pfbench.claims.qu2018.theorem3" in describe(told).modules
 
 
 def test_an_algorithm_that_no_process_can_import_is_refused(monkeypatch):

@@ -2,9 +2,14 @@
 
 import pytest
 
-from pfbench.verification.seen import sizes_in_words
+from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.statistics import decide_mean
-from pfbench.verification.summaries import decided_by, in_short, main_numbers, room
+from pfbench.verification.summaries import (
+    describe_deciding_evidence,
+    describe_slack,
+    main_numbers,
+    summarise_ratios,
+)
 
 MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard: upper": 6.3}
 
@@ -15,10 +20,10 @@ def test_the_highest_ratio_has_its_limits():
 
 
 def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
-    assert in_short(MEASURED) == "0.793 of the bound"
-    assert in_short({"ratio": 1.0 + 1e-12}) == "1 of the bound"
-    assert in_short({"a: ratio": 2.5, "ratio": 0.1, "slope": 1.0}) == "2.5 times the bound"
-    assert in_short({"slope": 1.0, "lower": 0.9, "upper": 1.1}) == "exponent 1 [0.9, 1.1]"
+    assert summarise_ratios(MEASURED) == "0.793 of the bound"
+    assert summarise_ratios({"ratio": 1.0 + 1e-12}) == "1 of the bound"
+    assert summarise_ratios({"a: ratio": 2.5, "ratio": 0.1, "slope": 1.0}) == "2.5 times the bound"
+    assert summarise_ratios({"slope": 1.0, "lower": 0.9, "upper": 1.1}) == "exponent 1 [0.9, 1.1]"
     sizes = {"largest T": 3200.0, "largest n": 64.0, "largest d": 3.0, "horizons": [50, 3200]}
     assert sizes_in_words(sizes) == "T <= 3 200, n <= 64, d <= 3"
     assert sizes_in_words(sizes, horizons=True) == "T = 50, 3 200; n <= 64; d <= 3"
@@ -26,11 +31,11 @@ def test_a_line_has_the_highest_ratio_or_else_the_exponents_and_the_sizes():
 
 
 def test_the_limits_shown_are_those_on_which_the_verdict_rests():
-    found = decide_mean([0.5] * 60, 1.0)
-    assert found.verdict == "within-10"
-    assert found.measured["upper_limit"] <= 1.0 < found.measured["upper"]
-    upper = found.measured["upper_limit"]
-    assert f"to {upper:.3g}, each limit at 95 %" in main_numbers(found.measured)
+    decision = decide_mean([0.5] * 60, 1.0)
+    assert decision.verdict == "within-10"
+    assert decision.measured["upper_limit"] <= 1.0 < decision.measured["upper"]
+    upper = decision.measured["upper_limit"]
+    assert f"to {upper:.3g}, each limit at 95 %" in main_numbers(decision.measured)
 
 
 def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
@@ -43,21 +48,21 @@ def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
     [({"ratio": 0.07}, 14.3), ({"condition x: ratio": 0.5}, None), ({"slope": -1.0}, None)],
 )
 def test_the_room_below_a_bound(measured, expected):
-    found = room(measured)
+    found = describe_slack(measured)
     assert found is None if expected is None else abs(found - expected) < 0.05
 
 
 def test_what_would_decide_a_bound():
-    told = decided_by(MEASURED, "output")
-    assert 'over="mean"' in told
+    told = describe_deciding_evidence(MEASURED, "output")
+    assert 'statistic="mean"' in told
     assert "more runs (--full)" in told
     assert "nothing speaks against it" in told
-    assert 'over="mean"' not in decided_by(MEASURED, "last")
-    assert "nothing speaks" not in decided_by({"lower": 1.2}, "last")
+    assert 'statistic="mean"' not in describe_deciding_evidence(MEASURED, "last")
+    assert "nothing speaks" not in describe_deciding_evidence({"lower": 1.2}, "last")
 
 
 def test_an_infinite_limit_is_not_shown():
-    found = decide_mean([17.2] * 40, 1.0)
-    assert main_numbers(found.measured).startswith("measured/bound 17.2, at least 1")
-    stored = {**found.measured, "upper": None, "upper_limit": None}
-    assert main_numbers(stored) == main_numbers(found.measured)
+    decision = decide_mean([17.2] * 40, 1.0)
+    assert main_numbers(decision.measured).startswith("measured/bound 17.2, at least 1")
+    stored = {**decision.measured, "upper": None, "upper_limit": None}
+    assert main_numbers(stored) == main_numbers(decision.measured)

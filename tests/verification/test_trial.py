@@ -8,14 +8,19 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.shen2019.problems import log_cosh, recovery
-from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
-from pfbench.verification.followed import is_multiple
-from pfbench.verification.instruments.draws import Scripted, Unscripted
-from pfbench.verification.instruments.witness import Witness
+from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
+from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, UnsupportedPoints
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, ReplayGenerator
+from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.replay.problems import space
-from pfbench.verification.subject import changed, make, scheduled, taken
+from pfbench.verification.step_record import is_multiple
+from pfbench.verification.subject import (
+    instantiate_with_parameters,
+    make_scheduled,
+    select_accepted,
+    with_parameters,
+)
 
 PROBLEM = log_cosh(8, 3)
 
@@ -57,12 +62,16 @@ class Fixed:
 
 def test_a_method_without_a_parameter_that_a_claim_counts_on_cannot_be_tested():
     given = {"iterations": 3, "step": 0.1, "period": 2, "batch": 2}
-    with pytest.raises(Untestable, match="no parameter batch"):
+    with pytest.raises(NotTestable, match="no parameter batch"):
         trial(Short).make(**given)
-    with pytest.raises(Untestable, match="no parameter"):
+    with pytest.raises(NotTestable, match="no parameter"):
         trial(Fixed()).make(**given)
     assert trial(NFWUSPIDERG(**given | {"batch": 1})).make(**given).batch == 2
-    assert make(Short, iterations=1, step=2, period=3, batch=4).given == (1, 2, 3)
+    assert instantiate_with_parameters(Short, iterations=1, step=2, period=3, batch=4).given == (
+        1,
+        2,
+        3,
+    )
 
 
 def test_a_class_that_takes_anything_has_what_is_needed_and_what_it_has_a_default_for():
@@ -73,8 +82,11 @@ def test_a_class_that_takes_anything_has_what_is_needed_and_what_it_has_a_defaul
             self.given = given
 
     wanted = {"iterations": 3, "batch": 2, "option": 2, "restarts": 5}
-    assert taken(Anything, (*wanted,), ("batch",)) == ["batch", "option"]
-    assert make(Anything, ("batch",), **wanted).given == {"batch": 2, "option": 2}
+    assert select_accepted(Anything, (*wanted,), ("batch",)) == ["batch", "option"]
+    assert instantiate_with_parameters(Anything, ("batch",), **wanted).given == {
+        "batch": 2,
+        "option": 2,
+    }
 
 
 def test_a_schedule_that_swallows_a_parameter_cannot_be_tested():
@@ -84,20 +96,20 @@ def test_a_schedule_that_swallows_a_parameter_cannot_be_tested():
             return cls(1, 1.0, 1)
 
     constants = PROBLEM.constants(PROBLEM.start())
-    assert isinstance(scheduled(Swallows, 0.1, constants), Swallows)
-    with pytest.raises(Untestable, match="no parameter probability"):
-        scheduled(Swallows, 0.1, constants, probability=0.5)
-    with pytest.raises(Untestable, match="division"):
-        scheduled(type("Fails", (), {"theory": lambda e, c: 1 / 0}), 0.1, constants)
+    assert isinstance(make_scheduled(Swallows, 0.1, constants), Swallows)
+    with pytest.raises(NotTestable, match="no parameter probability"):
+        make_scheduled(Swallows, 0.1, constants, probability=0.5)
+    with pytest.raises(NotTestable, match="division"):
+        make_scheduled(type("Fails", (), {"theory": lambda e, c: 1 / 0}), 0.1, constants)
 
 
 def test_only_a_dataclass_is_changed():
     algorithm = NFWUSPIDERG(iterations=1, step=0.1, batch=1, period=1)
-    assert changed(algorithm, step=0.2).step == 0.2
-    with pytest.raises(Untestable, match="make it a dataclass"):
-        changed(Fixed(), step=0.2)
-    with pytest.raises(Untestable, match="no parameter momentum"):
-        changed(algorithm, momentum=1)
+    assert with_parameters(algorithm, step=0.2).step == 0.2
+    with pytest.raises(NotTestable, match="make it a dataclass"):
+        with_parameters(Fixed(), step=0.2)
+    with pytest.raises(NotTestable, match="no parameter momentum"):
+        with_parameters(algorithm, momentum=1)
 
 
 # --- following ------------------------------------------------------------------------------------
@@ -116,7 +128,7 @@ def test_arrays_that_move_in_place_are_copied():
     assert [float(step.state.x[0]) for step in steps] == pytest.approx([0.0, 0.1, 0.2])
     first, second, _ = (step.estimate for step in steps)
     assert np.allclose(second, 2.0 * first)
-    assert np.allclose(steps[1].minimised[0], second)
+    assert np.allclose(steps[1].lo_inputs[0], second)
     assert np.allclose(steps[1].at, 0.1)
 
 
@@ -155,7 +167,7 @@ def test_an_estimate_minimised_a_step_ahead_is_found():
 def test_what_is_not_told_is_asked_for():
     (step,) = followed(lambda ask, x, rng: iter([pf.State(x)]))
     for missing in ("at", "estimate", "yielded"):
-        with pytest.raises(Untestable, match="it does not yield"):
+        with pytest.raises(NotTestable, match="it does not yield"):
             getattr(step, missing)
 
 
@@ -164,19 +176,19 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
         yield pf.State(x)
         raise ValueError("no")
 
-    with pytest.raises(Broken, match="it raised ValueError: no"):
+    with pytest.raises(ClaimBroken, match="it raised ValueError: no"):
         followed(raises)
-    with pytest.raises(Unscripted, match="it raised ValueError: no"):
-        followed(raises, rng=Scripted([], 8))
-    with pytest.raises(Unfit, match="it raised ValueError: no"):
+    with pytest.raises(NotEnumerable, match="it raised ValueError: no"):
+        followed(raises, rng=ReplayGenerator([], 8))
+    with pytest.raises(UnsupportedPoints, match="it raised ValueError: no"):
         followed(raises, problem=recovery(4, 4))
-    with pytest.raises(Broken, match="yields a tuple"):
+    with pytest.raises(ClaimBroken, match="yields a tuple"):
         followed(lambda ask, x, rng: iter([(x, x)]))
 
 
 @pytest.mark.parametrize("what", ["lo", "value"])
 def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
-    monkeypatch.setattr("pfbench.verification.followed.MOST_ASKED", 50)
+    monkeypatch.setattr("pfbench.verification.step_record.MAX_CALLS_PER_STEP", 50)
 
     def asks(number):
         def states(ask, x, rng):
@@ -188,10 +200,10 @@ def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
         return states
 
     assert len(followed(asks(50))) == 3
-    with pytest.raises(Broken, match="does not end"):
+    with pytest.raises(ClaimBroken, match="does not end"):
         followed(asks(51))
-    with pytest.raises(Broken, match="does not end"):
-        followed(asks(51), rng=Scripted([], 8))
+    with pytest.raises(ClaimBroken, match="does not end"):
+        followed(asks(51), rng=ReplayGenerator([], 8))
 
 
 def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
@@ -201,7 +213,7 @@ def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
 
     algorithm = ByHand(iterations=1, step=0.1, batch=1, period=1)
     trial().run(PROBLEM, algorithm)
-    with pytest.raises(Unfit):
+    with pytest.raises(UnsupportedPoints):
         trial().run(recovery(4, 4), algorithm)
 
 
@@ -227,7 +239,7 @@ def test_a_verdict_says_how_large_its_runs_were():
 
 @pytest.mark.parametrize("table", [False, True])
 def test_components_that_are_asked_are_told_apart(table):
-    witness = Witness(space(n=7))
+    witness = ComponentTally(space(n=7))
     witness.batch(np.array([1, 1, 4]), np.ones(4))
     witness.difference(pf.Sample(np.array([4, 5]), np.array([1, 2])), np.ones(4), np.zeros(4))
     assert witness.components == 3
@@ -241,7 +253,7 @@ def test_a_run_that_is_left_has_been_seen():
     steps = trial.follow(space(n=7), algorithm)
     next(steps), next(steps)
     steps.close()
-    assert (trial.seen.n, trial.seen.T) == (7, 2)
+    assert (trial.coverage.n, trial.coverage.T) == (7, 2)
 
 
 def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
@@ -252,6 +264,6 @@ def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
 
     claim = CLAIMS["methods-count-sfw"]
     found = judge(claim, Subject(Silent))
-    assert found.catches
+    assert found.catches_fault
     assert "iteration 0: it raised TypeError" in found.reason
     assert "where it says what it asks" in found.reason

@@ -11,12 +11,12 @@ from pfbench.base.constants import MEANING
 from pfbench.claims.catalogue import CLAIMS, ERRATA
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, instance
-from pfbench.verification.homogeneous import of_claim, of_erratum
-from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.scaled_schedules import of_schedule
-from pfbench.verification.stating.bound import bound
-from pfbench.verification.stating.error_law import error_law
+from pfbench.verification import Claim, make_instance
+from pfbench.verification.homogeneity import check_claim, check_erratum
+from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.schedule_homogeneity import check_schedule
+from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.error_law import error_law
 from pfbench.verification.units import (
     CONSTANTS,
     GRADIENT,
@@ -72,7 +72,7 @@ def test_a_lost_square_root_shows_at_once():
     gone = formula(_storm, GRADIENT, {"lost": True}, **units).departure()
     assert "f by 2^4" in str(gone)
     assert gone.expected == 16.0
-    assert gone.found != pytest.approx(16.0, rel=1e-3)
+    assert gone.measured != pytest.approx(16.0, rel=1e-3)
 
 
 def test_each_scaling_is_told():
@@ -91,7 +91,7 @@ def test_a_term_that_seldom_counts_is_found():
 
 # --- theorems of somebody's own -------------------------------------------------------------------
 
-SLOPE = (instance(Slope, n=2, g=0.2, gap=1.0),)
+SLOPE = (make_instance(LongSlope, n=2, g=0.2, gap=1.0),)
 
 
 def _stated(most, step=lambda c: 1.0 / c.L_f, of="gradient_mapping_sq", **more):
@@ -99,7 +99,7 @@ def _stated(most, step=lambda c: 1.0 / c.L_f, of="gradient_mapping_sq", **more):
     claim = Claim(
         name="own-thm", statement="", algorithm="prox-gd", instances=SLOPE, check=check, **more
     )
-    return of_claim(claim)
+    return check_claim(claim)
 
 
 def explained(found):
@@ -125,8 +125,8 @@ def test_a_right_theorem_is_homogeneous():
 def test_lost_factors_of_a_theorem_are_said(most):
     found = _stated(most)
     assert (found.homogeneous, explained(found)) == (False, False)
-    assert "the bound is" in found.found
-    assert explained(_stated(most, normalised="the paper has delta <= 1"))
+    assert "the bound is" in found.description
+    assert explained(_stated(most, scale_dependence="the paper has delta <= 1"))
 
 
 def test_a_step_in_no_units_is_said():
@@ -134,7 +134,7 @@ def test_a_step_in_no_units_is_said():
         lambda c, a: 2.0 * c.L_f * c.delta / a.iterations, step=lambda c: 1.0 / (c.L_f + 1.0)
     )
     assert not found.homogeneous
-    assert "step is" in found.found
+    assert "step is" in found.description
 
 
 def test_what_is_measured_by_a_function_has_any_unit_but_one():
@@ -146,7 +146,7 @@ def test_what_is_measured_by_a_function_has_any_unit_but_one():
 
 
 def test_a_reason_where_there_is_nothing_to_explain_is_found():
-    found = _stated(lambda c, a: c.L_f * c.delta / a.iterations, normalised="because")
+    found = _stated(lambda c, a: c.L_f * c.delta / a.iterations, scale_dependence="because")
     assert not explained(found)
 
 
@@ -156,10 +156,10 @@ def test_a_law_is_held_to_its_unit():
         claim = Claim(
             name="own-law", statement="", algorithm="prox-gd", instances=SLOPE, check=check
         )
-        return of_claim(claim).homogeneous
+        return check_claim(claim).homogeneous
 
-    assert of(lambda c, a, past: past.error_sq + c.L_ms**2 * past.moved_sq)
-    assert not of(lambda c, a, past: past.error_sq + c.L_ms * past.moved_sq)
+    assert of(lambda c, a, past: past.error_sq + c.L_ms**2 * past.step_sq)
+    assert not of(lambda c, a, past: past.error_sq + c.L_ms * past.step_sq)
 
 
 def test_functions_that_fail_in_other_units_are_told():
@@ -180,7 +180,7 @@ COMPARED = {"lacoste2016-local", "wang2019-step", "relatives-importance-fewer"}
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.name)
 def test_claims_are_homogeneous_or_say_why_not(claim):
-    found = of_claim(claim)
+    found = check_claim(claim)
     assert explained(found), found.sentence
     of_methods = claim.name.startswith(("methods-", "shen2019-unbiased-"))
     if found.homogeneous is None and not of_methods:
@@ -190,27 +190,31 @@ def test_claims_are_homogeneous_or_say_why_not(claim):
 
 
 def test_corrected_errata_are_homogeneous_and_some_printed_ones_are_found():
-    found = [one for erratum in ERRATA.values() for one in of_erratum(erratum)]
-    corrected = [one for one in found if one.kind == "erratum as corrected"]
+    found = [homogeneity for erratum in ERRATA.values() for homogeneity in check_erratum(erratum)]
+    corrected = [homogeneity for homogeneity in found if homogeneity.kind == "erratum as corrected"]
     assert corrected
-    assert all(one.homogeneous for one in corrected)
-    lost = {one.name for one in found if one.kind == "erratum as printed" and not one.homogeneous}
+    assert all(homogeneity.homogeneous for homogeneity in corrected)
+    lost = {
+        homogeneity.name
+        for homogeneity in found
+        if homogeneity.kind == "erratum as printed" and not homogeneity.homogeneous
+    }
     assert {"shen2019-(10)", "shen2019-4.1-powers", "li2019-(22)", "li2019-(74)"} <= lost
 
 
 @pytest.mark.parametrize("method", ALGORITHMS.values(), ids=lambda method: method.name)
 def test_schedules_keep_their_units_or_say_why_not(method):
-    found = of_schedule(method)
+    found = check_schedule(method)
     if found is None:
-        assert not method.normalised
+        assert not method.scale_dependence
     else:
         assert found.homogeneous is not None
         assert explained(found), found.sentence
 
 
 def test_five_schedules_do_not():
-    found = filter(None, map(of_schedule, ALGORITHMS.values()))
-    lost = {one.name for one in found if not one.homogeneous}
+    found = filter(None, map(check_schedule, ALGORITHMS.values()))
+    lost = {homogeneity.name for homogeneity in found if not homogeneity.homogeneous}
     assert lost == {"ncgs", "ncgs-stochastic", "ncgs-vr", "prox-svrg-plus", "natasha15"}
 
 
@@ -218,30 +222,32 @@ class _OneMore(ProxGD):
     """Steps by 1/(L+1)."""
 
     @classmethod
-    def theory(cls, epsilon, constants, **given):
+    def theory(cls, epsilon, constants, **overrides):
         """Take the step."""
-        return super().theory(epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **given})
+        return super().theory(
+            epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **overrides}
+        )
 
 
 class _OneGap(ProxGD):
     """Counts as if delta were delta + 1."""
 
     @classmethod
-    def theory(cls, epsilon, constants, **given):
+    def theory(cls, epsilon, constants, **overrides):
         """Take more iterations."""
         T = math.ceil(2.0 * constants.L_f * (constants.delta + 1.0) / epsilon**2)
-        return super().theory(epsilon, constants, **{"iterations": T, **given})
+        return super().theory(epsilon, constants, **{"iterations": T, **overrides})
 
 
 def test_schedules_that_lose_their_units_are_found():
-    step, count = of_schedule(_OneMore), of_schedule(_OneGap)
+    step, count = check_schedule(_OneMore), check_schedule(_OneGap)
     assert not step.homogeneous
     assert step.always
-    assert "step is" in step.found
+    assert "step is" in step.description
     assert not count.homogeneous
     assert not count.always
-    assert "iterations is" in count.found
-    assert of_schedule(ProxGD).accuracy == GRADIENT
+    assert "iterations is" in count.description
+    assert check_schedule(ProxGD).accuracy == GRADIENT
 
 
 def test_formulas_need_the_units_of_all_that_they_read():

@@ -16,15 +16,15 @@ from pfbench.verification.worst_case import (
     WORST_CASES,
     cases,
     check_installed,
+    custom,
     estimation,
-    instances,
     methods,
-    runs,
-    selected,
-    somebodys,
+    random_members,
+    sample_runs,
+    select_cases,
 )
 from pfbench.verification.worst_case.cases import saga_age
-from pfbench.verification.worst_case.instances import Zigzag, half_square, quadratic, waves
+from pfbench.verification.worst_case.random_members import Zigzag, half_square, quadratic, waves
 
 BY_NAME = {case.name: case for case in WORST_CASES}
 
@@ -61,12 +61,12 @@ def test_bounds_hold_and_come_near_and_runs_stay_below(case):
 @pytest.mark.usefixtures("solver")
 def test_a_worst_case_is_a_verdict_like_others():
     case = BY_NAME["prox-gd"]
-    found = judge(replace(case, check=replace(case.check, quick=2)))
-    assert (found.verdict, found.claim.kind, found.lost) == ("within-10", "computed", False)
-    assert found.measured["N=2: ratio"] == pytest.approx(
-        found.measured["N=2: worst case"] / found.claimed["N=2: worst case"]
+    verdict = judge(replace(case, check=replace(case.check, quick=2)))
+    assert (verdict.verdict, verdict.claim.kind, verdict.lost) == ("within-10", "computed", False)
+    assert verdict.measured["N=2: ratio"] == pytest.approx(
+        verdict.measured["N=2: worst case"] / verdict.claimed["N=2: worst case"]
     )
-    assert found.repetitions == 10
+    assert verdict.repetitions == 10
 
 
 @pytest.mark.usefixtures("solver")
@@ -90,7 +90,9 @@ def test_gradient_descent_by_its_exact_rate():
 def test_worst_function_attains_the_worst_case():
     rng = np.random.default_rng(0)
     for N in (1, 2, 4):
-        assert runs.gradient_descent(N, rng) == pytest.approx(methods.gradient_descent(N), rel=1e-5)
+        assert sample_runs.gradient_descent(N, rng) == pytest.approx(
+            methods.gradient_descent(N), rel=1e-5
+        )
 
 
 @pytest.mark.usefixtures("solver")
@@ -100,8 +102,8 @@ def test_printed_bound_of_saga_fails_with_one_component():
     bound = 3.0 * methods.DELTA / N
     assert methods.saga(N, n=1) > 1.01 * bound
     zigzag = Zigzag(step=methods.saga_step(1), visited=N, copies=1)
-    method = runs.proximal.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
-    points = runs.visited(zigzag, method, np.random.default_rng(0))[:N]
+    method = sample_runs.proximal.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
+    points = sample_runs.list_visited_points(zigzag, method, np.random.default_rng(0))[:N]
     squares = [float(np.sum(zigzag.gradient(x) ** 2)) for x in points]
     assert np.mean(squares) * methods.DELTA / zigzag.height > 1.01 * bound
 
@@ -143,7 +145,7 @@ def test_function_that_is_not_smooth_enough_is_caught(name):
 def test_run_above_the_worst_case_is_caught():
     def timid(N, rng):
         zigzag = Zigzag(step=0.2, visited=N)
-        points = runs.visited(zigzag, ProxGD(iterations=N, step=0.2), rng)[:N]
+        points = sample_runs.list_visited_points(zigzag, ProxGD(iterations=N, step=0.2), rng)[:N]
         least = min(float(zigzag.gradient(x)[0]) ** 2 for x in points)
         return least * methods.DELTA / zigzag.height
 
@@ -193,9 +195,9 @@ def test_verdicts(worst, run, verdict):
 def test_quick_and_full_go_as_far_as_a_case_says():
     for quick, effort, last in ((4, "quick", 4), (4, "full", 8), (3, "quick", 3), (3, "full", 8)):
         check = replace(pretended(0.75, 0.5), quick=quick, most=8)
-        found = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
-        assert found.verdict == "within-10"
-        assert list(found.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]
+        verdict = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
+        assert verdict.verdict == "within-10"
+        assert list(verdict.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]
 
 
 def test_missing_extra_is_named(monkeypatch):
@@ -210,10 +212,10 @@ def test_missing_extra_is_named(monkeypatch):
 
 def test_an_unknown_case_is_refused_and_each_has_its_name():
     with pytest.raises(InputError) as error:
-        selected(["frank-wolf-gap"])
+        select_cases(["frank-wolf-gap"])
     assert_one_sentence(error, "frank-wolfe-gap")
-    assert selected(["ncgs", "ncgs"]) == [BY_NAME["ncgs"]]
-    assert selected() == list(WORST_CASES)
+    assert select_cases(["ncgs", "ncgs"]) == [BY_NAME["ncgs"]]
+    assert select_cases() == list(WORST_CASES)
     assert len(BY_NAME) == len(WORST_CASES)
 
 
@@ -271,7 +273,7 @@ def test_zigzag_is_smooth_and_as_high_as_stated(step):
     assert path_integral(problem, np.array([2.0 * step + 1.0])) == pytest.approx(
         -problem.height, abs=1e-6
     )
-    points = runs.visited(problem, ProxGD(iterations=3, step=step), None)
+    points = sample_runs.list_visited_points(problem, ProxGD(iterations=3, step=step), None)
     assert [float(problem.gradient(x)[0]) for x in points[:3]] == pytest.approx([-1.0] * 3)
 
 
@@ -295,9 +297,10 @@ def test_quadratics_are_in_the_class(convex, diameter):
             float((b * axis + 0.5 * a * axis**2).min())
             for a, b in zip(np.diag(problem.A), problem.b, strict=True)
         )
-        assert problem.least - 1e-12 <= least <= problem.least + 1e-4
+        assert problem.minimum_value - 1e-12 <= least <= problem.minimum_value + 1e-4
         errors = [
-            np.linalg.norm(problem.batch(np.array([i]), problem.begin) - problem.b) for i in (0, 1)
+            np.linalg.norm(problem.batch(np.array([i]), problem.start_point) - problem.b)
+            for i in (0, 1)
         ]
         assert errors == pytest.approx([0.1, 0.1])
 
@@ -307,7 +310,7 @@ def test_half_square_is_in_the_class():
     assert problem.set.diameter == pytest.approx(1.0)
     centre = np.full(6, math.sqrt(0.5) / 6)
     assert problem.set.contains(centre)
-    assert problem.value(centre) == pytest.approx(problem.least)
+    assert problem.value(centre) == pytest.approx(problem.minimum_value)
 
 
 def test_table_by_definition():
@@ -429,17 +432,17 @@ def same(monkeypatch):
     """Run a program and a run of the same name on one problem."""
 
     def compare(name, N, problem, vectors=(), delta=None):
-        for room in (methods, somebodys):
+        for room in (methods, custom):
             monkeypatch.setattr(room, "Estimation", lambda: OneProblem(problem, vectors))
-        monkeypatch.setattr(somebodys._Program, "function", lambda self: None)
+        monkeypatch.setattr(custom._Program, "function", lambda self: None)
         for made in ("waves", "Zigzag", "quadratic", "half_square"):
-            monkeypatch.setattr(instances, made, lambda *_, **__: problem)
+            monkeypatch.setattr(random_members, made, lambda *_, **__: problem)
         slack = 1.0 + 1e-12
-        for room in (methods, runs):
+        for room in (methods, sample_runs):
             monkeypatch.setattr(room, "DELTA_SLIDING", 1.0)
             if delta is not None:
                 monkeypatch.setattr(room, "DELTA", delta * slack)
-        found = getattr(runs, name)(N, np.random.default_rng(7))
+        found = getattr(sample_runs, name)(N, np.random.default_rng(7))
         return found / slack if delta else found, getattr(methods, name)(N)
 
     return compare
@@ -481,8 +484,8 @@ def test_prox_gd_program_is_the_method(same):
 
 def test_ncgs_program_is_the_method(same):
     problem = quadratic(np.random.default_rng(5), diameter=None, delta=1.0 - 1e-9)
-    method = runs.NCGS(iterations=4, smoothness=1.0)
-    returned = runs.visited(problem, method, np.random.default_rng(0))[1:]
+    method = sample_runs.NCGS(iterations=4, smoothness=1.0)
+    returned = sample_runs.list_visited_points(problem, method, np.random.default_rng(0))[1:]
     run, program = same("ncgs", 4, problem, returned)
     assert run == pytest.approx(program, rel=1e-12)
 
@@ -491,15 +494,15 @@ def test_ncgs_program_is_the_method(same):
     "name", ["svrg_error", "spider_error", pytest.param("saga_error", marks=pytest.mark.long)]
 )
 def test_error_programs_are_the_estimators(monkeypatch, name):
-    N, made, original = 3, [], instances.Curved
+    N, made, original = 3, [], random_members.DiagonalQuadratic
 
     def noted(**given):
         made.append(original(**given))
         return made[-1]
 
-    monkeypatch.setattr(instances, "Curved", noted)
+    monkeypatch.setattr(random_members, "DiagonalQuadratic", noted)
     monkeypatch.setattr(methods, "ETA", 1.0 + 1e-9)
-    run = getattr(runs, name)(N, np.random.default_rng(7))
+    run = getattr(sample_runs, name)(N, np.random.default_rng(7))
     steps = np.random.default_rng(7).standard_normal((N, 2))
     steps /= np.linalg.norm(steps, axis=1, keepdims=True)
     found = []

@@ -6,7 +6,7 @@ The abstract and the introduction of the paper were read; the construction is de
 from pfbench.claims.halbey2026 import worst_start
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "halbey2026",
     "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets",
     (worst_start,),

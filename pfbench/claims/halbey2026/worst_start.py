@@ -18,9 +18,9 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, instance
-from pfbench.verification.instruments.indefinite import Indefinite
-from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification import Claim, Evidence, Floats, Mutant, make_instance
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import VALUE, formula
 
@@ -42,17 +42,17 @@ def floor(L_f: float, D: float, T: int) -> float:
 def backward(end: str) -> tuple[Corner, int]:
     """Return the start of the run that ends at r, and its number of steps."""
     r = Decimal(end)
-    here, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
+    current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
-        r, cos, sin = here
+        r, cos, sin = current
         cos_phi = cos - r
         if cos_phi <= 0:
-            return here, T
+            return current, T
         sin_phi = (1 - cos_phi**2).sqrt()
         before = r / cos_phi, cos_phi * cos + sin_phi * sin, sin_phi * cos - cos_phi * sin
         if before[0] > 2 * before[1]:  # outside the ball
-            return here, T
-        here, T = before, T + 1
+            return current, T
+        current, T = before, T + 1
 
 
 def forward(start: Corner, T: int) -> Decimal:
@@ -68,7 +68,7 @@ def forward(start: Corner, T: int) -> Decimal:
 
 
 @cache
-def certified(end: str, moved: str = "0") -> tuple[int, float]:
+def certify_run(end: str, moved: str = "0") -> tuple[int, float]:
     """Return T and h_T (T+2)^2 of the run that ends at r; its start is moved by so much.
 
     All is computed in as many digits as it may lose, and forty more.
@@ -78,11 +78,11 @@ def certified(end: str, moved: str = "0") -> tuple[int, float]:
         _, steps = backward(end)
         context.prec = _DIGITS + round(_DOUBLES * steps)
         (r, cos, sin), T = backward(end)
-        found = forward((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
-        return T, float(found)
+        product = forward((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
+        return T, float(product)
 
 
-def sampled(T: int, seed: int) -> float:
+def sample_starts(T: int, seed: int) -> float:
     """Return the largest h_T (T+2)^2 of 2000 random starts, and of 2400 near the best one."""
     rng = np.random.default_rng(seed)
     angle, radius = rng.uniform(0.0, 2.0 * np.pi, 2000), np.sqrt(rng.uniform(size=2000))
@@ -91,9 +91,9 @@ def sampled(T: int, seed: int) -> float:
     for size in (0.0, *(0.1 * 0.4**k for k in range(12))):
         Y = X if size == 0.0 else best + size * rng.standard_normal((200, 2))
         Y = Y / np.maximum(1.0, np.linalg.norm(Y, axis=1, keepdims=True))
-        found = _heights(Y, T)
-        if found.max() > h:
-            best, h = Y[int(found.argmax())], float(found.max())
+        heights = _heights(Y, T)
+        if heights.max() > h:
+            best, h = Y[int(heights.argmax())], float(heights.max())
     return h * (T + 2) ** 2
 
 
@@ -113,40 +113,46 @@ def _heights(X: Floats, T: int) -> Floats:
 # --- the claim ------------------------------------------------------------------------------------
 
 
-def worst(end: str) -> Indefinite:
+def make_worst_instance(end: str) -> IndefiniteQuadratic:
     """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of the run that ends at r."""
     with localcontext() as context:
         context.prec = _DIGITS + 30
         (r, cos, sin), _ = backward(end)
         begin = np.array([float(1 - r * cos), float(r * sin)])
     size = max(1.0, float(np.linalg.norm(begin)))
-    return Indefinite(L2Ball(2, 1.0), np.eye(2), np.array([-1.0, 0.0]), begin / size, -0.5, 1.0)
+    return IndefiniteQuadratic(
+        L2Ball(2, 1.0), np.eye(2), np.array([-1.0, 0.0]), begin / size, -0.5, 1.0
+    )
 
 
-SHORT = (instance(worst, end="0.1").called("T = 7"),)
+SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
 """Where floats are enough."""
 
 
-def bounded(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
+def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
     """Run the method where floats are enough, and decimals beyond, against 9/(32 (T+2)^2)."""
     parts: dict[str, Decision] = {}
-    for one in SHORT:
-        problem = one()
-        T, right = certified(one.parameters["end"])
+    for instance in SHORT:
+        problem = instance()
+        T, right = certify_run(instance.parameters["end"])
         *_, last = trial.follow(problem, trial.make(iterations=T, step="line-search"))
-        h = problem.value(np.asarray(last.state.x)) - problem.least
-        parts[f"{one.name}, run"] = decide_inequality([floor(1.0, 2.0, T) / h])
+        h = problem.value(np.asarray(last.state.x)) - problem.minimum_value
+        parts[f"{instance.name}, run"] = decide_inequality([floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
-        said = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
-        parts[f"{one.name}, decimals"] = decide_exact(same, said, said, {"run": right})
+        statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
+        parts[f"{instance.name}, decimals"] = decide_exact(
+            same, statement, statement, {"run": right}
+        )
     for end in ends:
-        T, h = certified(end)
-        found = sampled(T, trial.seeds(1, end)[0]) if T <= 250 else None
-        seen = {} if found is None else {"sampled": found}
+        T, h = certify_run(end)
+        starts = sample_starts(T, trial.seeds(1, end)[0]) if T <= 250 else None
+        visited = {} if starts is None else {"sampled": starts}
         ratio = floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
-        said = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
-        parts[f"T = {T}"] = decide_exact(ratio <= 1.0, said, said, {"h_T (T+2)^2": h, **seen})
-    return Evidence(all_of(parts), {"ratio": 1.0, "h_T (T+2)^2": 9.0 / 32.0}, len(parts))
+        statement = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
+        parts[f"T = {T}"] = decide_exact(
+            ratio <= 1.0, statement, statement, {"h_T (T+2)^2": h, **visited}
+        )
+    return Evidence(combine_all(parts), {"ratio": 1.0, "h_T (T+2)^2": 9.0 / 32.0}, len(parts))
 
 
 WORST = Claim(
@@ -158,12 +164,12 @@ WORST = Claim(
         "f(x_T) - min f >= 9/(32 (T+2)^2) from one start for each T, in decimals at T = 7, 24, "
         "75, 250 and 750; a search over starts in floats finds far less from T = 75 on"
     ),
-    check=partial(bounded, ends=ENDS),
+    check=partial(check_lower_bound, ends=ENDS),
     instances=SHORT,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "a strongly convex set", "x* on the boundary"),
     schedule="step = line-search",
-    takes=(1.0, 1.0),
+    expected_seconds=(1.0, 1.0),
     formulas=(formula(floor, VALUE),),
 )
 
@@ -172,7 +178,7 @@ CLAIMS = (WORST,)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
+_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 
 MUTANTS = (
     _loop(

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
-from pfbench.verification.stating.bound import bound
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic, curvature
+from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
 
@@ -16,33 +16,35 @@ def primal(C: float, parameters: Any, t: int) -> float:
     return 2.0 * C / (t + 2.0)
 
 
-def gap(problem: Indefinite, x: Any) -> float:
+def gap(problem: IndefiniteQuadratic, x: Any) -> float:
     """Return f(x) - min f."""
-    return problem.value(np.asarray(x)) - problem.least
+    return problem.value(np.asarray(x)) - problem.minimum_value
 
 
-def curvature_of(problem: Any) -> float:
+def curvature_constant(problem: Any) -> float:
     """Return C_f, which is exact of a convex quadratic."""
     return curvature(problem.set.vertices, problem.A)
 
 
-def square(d: int) -> Indefinite:
+def square(d: int) -> IndefiniteQuadratic:
     """Return |x|^2/2 on the simplex of d vertices, from a vertex.
 
     x_t has at most t + 1 entries that are not 0, so that f(x_t) >= 1/(2(t+1)), and C_f = 2: where
     d is large, no method that adds a vertex a step comes below an eighth of the bound.
     """
-    return Indefinite(Hull(np.eye(d)), np.eye(d), np.zeros(d), np.eye(d)[0], 0.5 / d, 1.0)
+    return IndefiniteQuadratic(
+        ConvexHull(np.eye(d)), np.eye(d), np.zeros(d), np.eye(d)[0], 0.5 / d, 1.0
+    )
 
 
-def edge(slope: float) -> Indefinite:
+def edge(slope: float) -> IndefiniteQuadratic:
     """Return x^2/2 + slope x on [0, 1], from 1; C_f = 1.
 
     With a small negative slope the second step passes the minimiser by nearly 2/3, 0.44 of the
     bound. With a large positive one h0 is far above C_f, and only a first step of 1 forgets it.
     """
-    ends, least = Hull(np.array([[0.0], [1.0]])), -0.5 * min(0.0, slope) ** 2
-    return Indefinite(ends, np.eye(1), np.array([slope]), np.ones(1), least, 1.0)
+    ends, lower = ConvexHull(np.array([[0.0], [1.0]])), -0.5 * min(0.0, slope) ** 2
+    return IndefiniteQuadratic(ends, np.eye(1), np.array([slope]), np.ones(1), lower, 1.0)
 
 
 PRIMAL = Claim(
@@ -52,27 +54,27 @@ PRIMAL = Claim(
     check=bound(
         primal,
         gap,
-        over="every",
+        statistic="every",
         parameters={"step": "open-loop", "iterations": 40},
         full={"iterations": 80},
-        constants=curvature_of,
+        constants=curvature_constant,
     ),
     instances=(
-        instance(square, d=100),
-        instance(edge, slope=-0.01).called("passed"),
-        instance(edge, slope=10.0).called("far"),
+        make_instance(square, d=100),
+        make_instance(edge, slope=-0.01).with_title("passed"),
+        make_instance(edge, slope=10.0).with_title("far"),
     ),
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),
     schedule="step = open-loop, 2/(t+2)",
-    takes=(0.1, 0.1),
+    expected_seconds=(0.1, 0.1),
     units={"constants": VALUE, "of": VALUE},
 )
 
 CLAIMS = (PRIMAL,)
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-half-step",

@@ -4,12 +4,12 @@ Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, q times X <- p(X
 step. The paper was read in part, and in a copy made by machine.
 """
 
-from pfbench.claims.kim2026 import findings, orthogonal, separation, theorem1
+from pfbench.claims.kim2026 import failing_statements, orthogonalisers, sign_separation, theorem1
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "kim2026",
     "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
-    (orthogonal, theorem1, separation, findings),
+    (orthogonalisers, theorem1, sign_separation, failing_statements),
 )
 """All that is said of the paper."""

@@ -11,28 +11,30 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import Muon
+from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.base.state import Point
-from pfbench.problems.additive_noise import MatrixLeastSquares, noise_of
-from pfbench.problems.with_norm import Normed
+from pfbench.problems.additive_noise import MatrixLeastSquares, make_noise
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.norms import Quality
-from pfbench.sets.whole import WholeMatrices
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.normed import Until
-from pfbench.verification.stating.mean_along import dual_norm, known
-from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.sets.norms import LmoQuality
+from pfbench.sets.whole_space import WholeMatrices
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import HorizonProblem
+from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- instances ------------------------------------------------------------------------------------
 
 
-def parabola(K: int) -> Until:
+def parabola(K: int) -> HorizonProblem:
     """Return w^2/2, one by one, from 1: the bound 1.5 sqrt(L Delta/K) is reached."""
-    return Until.of(_squares(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K)
+    return HorizonProblem.from_problem(
+        _squares(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
+    )
 
 
-def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> Until:
+def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
     """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of so large a deviation.
 
     Without noise, and with little of it, beta is capped at 0, and the bound is reached. B, and with
@@ -41,14 +43,16 @@ def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
-    return Until.of(_squares(A, B, np.zeros((3, 5)), sigma, lmo), K)
+    return HorizonProblem.from_problem(_squares(A, B, np.zeros((3, 5)), sigma, lmo), K)
 
 
-def _squares(A: Any, B: Any, begin: Any, sigma: float, lmo: str) -> Normed:
+def _squares(A: Any, B: Any, begin: Any, sigma: float, lmo: str) -> NormedProblem:
     rng = np.random.default_rng(5)
-    noise = noise_of("normal" if sigma else "none", sigma, begin.shape, 32, rng)
-    plain = MatrixLeastSquares(set=WholeMatrices(begin.shape), begin=begin, noise=noise, A=A, B=B)
-    return Normed(plain, norm_ball(f"spectral[lmo={lmo}]", begin.shape))
+    noise = make_noise("normal" if sigma else "none", sigma, begin.shape, 32, rng)
+    plain = MatrixLeastSquares(
+        set=WholeMatrices(begin.shape), start_point=begin, noise=noise, A=A, B=B
+    )
+    return NormedProblem(plain, norm_ball(f"spectral[lmo={lmo}]", begin.shape))
 
 
 # --- the schedule and the bounds ------------------------------------------------------------------
@@ -57,11 +61,13 @@ def _squares(A: Any, B: Any, begin: Any, sigma: float, lmo: str) -> Normed:
 def schedule(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
     """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1) and eta, of one sample a step."""
     noise = sigma * math.sqrt(r * K)
-    kept = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
-    return 1.0 - kept, math.sqrt(kept * delta / (K * L))
+    smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
+    return 1.0 - smallest, math.sqrt(smallest * delta / (K * L))
 
 
-def printed(K: float, r: float, L: float, sigma: float, delta: float, lo: float) -> float:
+def compute_printed_bound(
+    K: float, r: float, L: float, sigma: float, delta: float, lo: float
+) -> float:
     """Return the line before (8), 1 - lo for epsilon_q."""
     beta, _ = schedule(K, r, L, sigma, delta)
     late = 1.0 - lo
@@ -71,7 +77,7 @@ def printed(K: float, r: float, L: float, sigma: float, delta: float, lo: float)
     return (first + fourth + 2.0 * math.sqrt(2.0) * beta * sigma * r / math.sqrt(K)) / (1.0 - late)
 
 
-def corrected(
+def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
     """Return the bound for any orthogonaliser of quality lo, hi (ours)."""
@@ -85,14 +91,16 @@ def corrected(
 # --- the check ------------------------------------------------------------------------------------
 
 
-def seen(trial: Trial, problem: Until, made: Any, seed: int) -> tuple[float, float, float]:
+def measure_run(
+    trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int
+) -> tuple[float, float, float]:
     """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi."""
     measured, lo, hi = [], 1.0, 1.0
     ball: Any = problem.norm
-    for x, told in trial.moves(problem, made, seed):
+    for x, step in trial.moves(problem, algorithm, seed):
         measured.append(dual_norm(problem, x))
-        worth = Quality(1.0, 1.0) if ball.lmo == "exact" else ball.quality(told.estimate)
-        lo, hi = min(lo, worth.lo), max(hi, worth.hi)
+        worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.quality(step.estimate)
+        lo, hi = min(lo, worth.lower), max(hi, worth.upper)
     return float(np.mean(measured)), lo, hi
 
 
@@ -100,41 +108,45 @@ def converges(trial: Trial) -> Evidence:
     """Compare the mean along each run, or over runs, with both forms."""
     parts: dict[str, Decision] = {}
     runs = 0
-    for one in trial.claim.instances:
-        problem = one()
-        c = known(problem)
+    for instance in trial.claim.instances:
+        problem = instance()
+        c = norm_constants(problem)
         numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")}
         numbers["r"] = min(problem.shape)
         beta, eta = schedule(**numbers)
-        made = trial.make(iterations=problem.K, batch=1, step=eta / c["rho"], beta=beta)
+        created = trial.make(iterations=problem.K, batch=1, step=eta / c["rho"], beta=beta)
 
-        def ratio(seed: int, on: Until = problem, made: Any = made, given: Any = numbers) -> float:
-            measured, lo, hi = seen(trial, on, made, seed)
-            return measured / corrected(**given, lo=lo, hi=hi)
+        def ratio(
+            seed: int, on: HorizonProblem = problem, algorithm: Any = created, value: Any = numbers
+        ) -> float:
+            measured, lo, hi = measure_run(trial, on, algorithm, seed)
+            return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
-        name = f"{one.name} {one.key}"
+        name = f"{instance.name} {instance.key}"
         if problem.n == 1:
             runs += 1
             parts[f"corrected, {name}"] = decide_inequality([ratio(0)])
         else:
-            found, count = trial.sequential(
-                ratio, purpose=one.key, batch=10, most=trial.pick(80, 240)
+            decision, count = trial.sequential(
+                ratio, purpose=instance.key, batch=10, limit=trial.choose_by_effort(80, 240)
             )
             runs += count
-            parts[f"corrected, {name}"] = found
+            parts[f"corrected, {name}"] = decision
             if beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
                 # No chance enters the ratio of the two bounds, and the seeds are the same.
                 parts[f"printed, {name}"], _ = trial.sequential(
-                    ratio, 1.0 / _share(**numbers), purpose=one.key, batch=10, most=count
+                    ratio, 1.0 / _share(**numbers), purpose=instance.key, batch=10, limit=count
                 )
         if any(part.verdict == "violated" for part in parts.values()):
             break
-    return Evidence(across(parts), {"ratio": 1.0}, runs)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 
 
-def _share(**given: float) -> float:
+def _share(**arguments: float) -> float:
     """Return the corrected bound over the printed one, of the polar factor itself."""
-    return corrected(**given, lo=1.0, hi=1.0) / printed(**given, lo=1.0)
+    return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
+        **arguments, lo=1.0
+    )
 
 
 _GIVEN = {"lo": 0.9, "hi": 1.05}
@@ -151,12 +163,12 @@ THEOREM = Claim(
     ),
     check=converges,
     instances=(
-        instance(parabola, K=100),
-        instance(least_squares, K=400, sigma=0.0),
-        instance(least_squares, K=200, sigma=0.0, lmo="newton-schulz"),
-        instance(least_squares, K=200, sigma=0.0, lmo="quintic"),
-        instance(least_squares, K=100, sigma=3.0),
-        instance(least_squares, K=50, sigma=3.0, lmo="quintic"),
+        make_instance(parabola, K=100),
+        make_instance(least_squares, K=400, sigma=0.0),
+        make_instance(least_squares, K=200, sigma=0.0, lmo="newton-schulz"),
+        make_instance(least_squares, K=200, sigma=0.0, lmo="quintic"),
+        make_instance(least_squares, K=100, sigma=3.0),
+        make_instance(least_squares, K=50, sigma=3.0, lmo="quintic"),
     ),
     algorithm="muon",
     assumptions=(
@@ -164,10 +176,10 @@ THEOREM = Claim(
         "gradients unbiased, of variance at most sigma^2",
     ),
     schedule="beta and eta of theorem 1",
-    takes=(1.5, 1.5),
+    expected_seconds=(1.5, 1.5),
     formulas=(
-        formula(printed, GRADIENT, {"lo": 0.9}, sigma=GRADIENT, r=NUMBER),
-        formula(corrected, GRADIENT, _GIVEN, sigma=GRADIENT, r=NUMBER),
+        formula(compute_printed_bound, GRADIENT, {"lo": 0.9}, sigma=GRADIENT, r=NUMBER),
+        formula(compute_corrected_bound, GRADIENT, _GIVEN, sigma=GRADIENT, r=NUMBER),
     ),
 )
 
@@ -180,20 +192,20 @@ CLAIMS = (THEOREM,)
 class LongStep(Muon):
     """Steps by 8 eta."""
 
-    def moved(self, x: Point, v: Point) -> Point:
+    def update(self, x: Point, v: Point) -> Point:
         """Return x + 8 eta v."""
-        return super().moved(x, 8.0 * v)
+        return super().update(x, 8.0 * v)
 
 
 class ShortStep(Muon):
     """Steps by eta/4."""
 
-    def moved(self, x: Point, v: Point) -> Point:
+    def update(self, x: Point, v: Point) -> Point:
         """Return x + (eta/4) v."""
-        return super().moved(x, 0.25 * v)
+        return super().update(x, 0.25 * v)
 
 
 MUTANTS = (
-    Mutant.of("muon-long-step", LongStep, THEOREM),
-    Mutant.of("muon-short-step", ShortStep, THEOREM),
+    Mutant.from_variant("muon-long-step", LongStep, THEOREM),
+    Mutant.from_variant("muon-short-step", ShortStep, THEOREM),
 )

@@ -3,12 +3,12 @@
 Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - min f.
 """
 
-from pfbench.claims.lacoste2016 import affine, local, rate, theorem1
+from pfbench.claims.lacoste2016 import affine, gap_rate, local, theorem1
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "lacoste2016",
     "Lacoste-Julien: Convergence Rate of Frank-Wolfe for Non-Convex Objectives, 2016",
-    (theorem1, rate, affine, local),
+    (theorem1, gap_rate, affine, local),
 )
 """All that is said of the paper."""

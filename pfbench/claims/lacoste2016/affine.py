@@ -6,11 +6,15 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.claims.lacoste2016.steps import curvature_of
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex
-from pfbench.verification.stating.mean_along import gap as gap_at
-from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.indefinite import (
+    IndefiniteQuadratic,
+    random_on_simplex,
+    transform_quadratic,
+)
+from pfbench.verification.statements.path_mean import gap as gap_at
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 
 _STEPS = 20
 """Steps that are looked at, of a method that goes on too."""
@@ -25,7 +29,9 @@ A line search by function values finds gamma to about 1e-8, and a step passes er
 # --- instances ------------------------------------------------------------------------------------
 
 
-def pair(rng: np.random.Generator, d: int) -> tuple[Indefinite, Indefinite, Any, Any]:
+def pair(
+    rng: np.random.Generator, d: int
+) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
     """Return f, z -> f(M z + b) over its preimage, M and b: of condition 25, random.
 
     f is a random non-convex quadratic on the simplex. C_f is the same for both, as all that
@@ -34,10 +40,10 @@ def pair(rng: np.random.Generator, d: int) -> tuple[Indefinite, Indefinite, Any,
     problem = random_on_simplex(rng, d, 1.0)
     M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)
     b = rng.standard_normal(d)
-    return problem, moved(problem, M, b), M, b
+    return problem, transform_quadratic(problem, M, b), M, b
 
 
-PAIR = instance(pair, d=5)
+PAIR = make_instance(pair, d=5)
 
 
 # --- the check ------------------------------------------------------------------------------------
@@ -46,30 +52,30 @@ PAIR = instance(pair, d=5)
 def affine(trial: Trial) -> Evidence:
     """Test that runs on f over C and on f(M z + b) over its preimage correspond; C the same."""
     parts: dict[str, Decision] = {}
-    count = trial.pick(10, 100)
+    count = trial.choose_by_effort(10, 100)
     seeds = trial.seeds(count, "problems")
     for rule in ("adaptive", "line-search", "open-loop"):
         gaps, points = [], []
         for seed in seeds:
             problem, image, M, b = PAIR(np.random.default_rng(seed))
-            C = curvature_of(problem)
+            C = curvature_bound(problem)
             algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
-            first = max(gap_at(problem, problem.begin), C)
-            runs = [islice(trial.moves(one, algorithm), _STEPS) for one in (problem, image)]
-            for (x, one), (z, other) in zip(*runs, strict=False):
+            first = max(gap_at(problem, problem.start_point), C)
+            runs = [islice(trial.moves(item, algorithm), _STEPS) for item in (problem, image)]
+            for (x, other_item), (z, other) in zip(*runs, strict=False):
                 gaps.append(abs(gap_at(problem, x) - gap_at(image, z)) / first)
-                if _tied(problem, x, first):
+                if _nearly_tied(problem, x, first):
                     break
                 points.append(
-                    float(np.linalg.norm(one.state.x - M @ other.state.x - b))
+                    float(np.linalg.norm(other_item.state.x - M @ other.state.x - b))
                     / problem.set.diameter
                 )
         parts[f"gaps, {rule}"] = _coincide(gaps)
         parts[f"points, {rule}"] = _coincide(points)
-    return Evidence(all_of(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
+    return Evidence(combine_all(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
 
 
-def _tied(problem: Indefinite, x: Any, size: float) -> bool:
+def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
     """Return whether two vertices are so nearly tied at x that rounding may decide."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)
@@ -77,9 +83,9 @@ def _tied(problem: Indefinite, x: Any, size: float) -> bool:
 
 def _coincide(differences: list[float]) -> Decision:
     """Decide that all differences are 0 up to `PATHS`."""
-    found = decide_inequality(np.divide(differences, PATHS))
-    measured = {"checks": found.measured["checks"], "difference": max(differences)}
-    met = found.verdict != "violated"
+    decision = decide_inequality(np.divide(differences, PATHS))
+    measured = {"checks": decision.measured["checks"], "difference": max(differences)}
+    met = decision.verdict != "violated"
     return decide_exact(met, "They coincide.", "They come apart.", measured)
 
 
@@ -94,7 +100,7 @@ AFFINE = Claim(
     instances=(PAIR,),
     algorithm="frank-wolfe",
     schedule="step = adaptive, line-search and open-loop, curvature given",
-    takes=(0.4, 4.0),
+    expected_seconds=(0.4, 4.0),
 )
 
 CLAIMS = (AFFINE,)
@@ -103,7 +109,7 @@ CLAIMS = (AFFINE,)
 # --- planted faults -------------------------------------------------------------------------------
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-euclidean-step",

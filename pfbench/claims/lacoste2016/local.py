@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.double_well import DoubleWell
-from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 
 _STEPS = 40
 """Steps that are looked at, of a method that goes on too."""
@@ -31,10 +31,10 @@ def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
 
 
 # Convex, so that M' is the whole set; their least value is 0.
-VERTEX = instance(quadratics.vertex_of_simplex, d=32, kappa=100.0, pull=1.0)
-FACE = instance(quadratics.face_of_simplex, d=32, kappa=100.0)
-L1_FACE = instance(quadratics.face_of_l1_ball, d=32, kappa=100.0)
-WELL = instance(double_well, d=32)
+VERTEX = make_instance(quadratics.vertex_of_simplex, d=32, kappa=100.0, pull=1.0)
+FACE = make_instance(quadratics.face_of_simplex, d=32, kappa=100.0)
+L1_FACE = make_instance(quadratics.face_of_l1_ball, d=32, kappa=100.0)
+WELL = make_instance(double_well, d=32)
 
 
 # --- the check ------------------------------------------------------------------------------------
@@ -43,23 +43,23 @@ WELL = instance(double_well, d=32)
 def local(trial: Trial) -> Evidence:
     """Test that the gap that a run sees is at least f(x_t) - min over M' of f, x_t in M'."""
     parts = {}
-    count = trial.pick(3, 20)
+    count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):
         rng = np.random.default_rng(seed)
-        d = trial.pick(32, 128)
+        d = trial.choose_by_effort(32, 128)
         convex = {
             "vertex of the simplex": VERTEX(rng, d=d),
             "face of the simplex": FACE(rng, d=d),
             "face of the l1 ball": L1_FACE(rng, d=d),
         }
         for name, problem in convex.items():
-            parts[f"{name}, {seed}"] = _bounded(trial, problem, lambda x: True)
+            parts[f"{name}, {seed}"] = _decide_gap_bound(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
-        parts[f"double well, {seed}"] = _bounded(trial, well, well.convex_at)
-    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+        parts[f"double well, {seed}"] = _decide_gap_bound(trial, well, well.is_convex_near)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def _bounded(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
+def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
     """Decide f(x_t) - 0 <= g_t on one run, where min over M' of f is 0; slack as in `descent`."""
     ratios = []
     first = problem.value(problem.start())
@@ -67,8 +67,8 @@ def _bounded(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decis
     for x, step in islice(trial.moves(problem, algorithm), _STEPS):
         if inside(x):
             g = step.estimate  # as the run sees it: the gap comes free with the LO
-            seen = float(g @ x) - problem.minimum(g)[0]
-            ratios.append(problem.value(x) / max(seen + 1e-13 * first, 1e-13 * first))
+            difference = float(g @ x) - problem.minimum(g)[0]
+            ratios.append(problem.value(x) / max(difference + 1e-13 * first, 1e-13 * first))
     return decide_inequality(ratios)
 
 
@@ -84,7 +84,7 @@ LOCAL = Claim(
     algorithm="frank-wolfe",
     assumptions=("f convex on M'",),
     schedule="step = line-search",
-    takes=(0.2, 2.0),
+    expected_seconds=(0.2, 2.0),
 )
 
 CLAIMS = (LOCAL,)
@@ -93,7 +93,7 @@ CLAIMS = (LOCAL,)
 # --- planted faults -------------------------------------------------------------------------------
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-halved-gradient",

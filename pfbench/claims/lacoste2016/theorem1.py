@@ -8,12 +8,12 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.lacoste2016.steps import curvature_of
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
-from pfbench.verification.stating.bound import bound
-from pfbench.verification.stating.mean_along import gap as gap_at
+from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, random_on_simplex
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30
@@ -22,16 +22,18 @@ _STEPS = 30
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-class Known(NamedTuple):
+class CurvatureAndGap(NamedTuple):
     """A C >= C_f of a problem, and its h0."""
 
     C: float
     h0: float
 
 
-def known(problem: Indefinite) -> Known:
+def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndGap:
     """Return what the bounds take."""
-    return Known(curvature_of(problem), problem.value(problem.begin) - problem.least)
+    return CurvatureAndGap(
+        curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
+    )
 
 
 def decrease(gap: float, C: float) -> float:
@@ -39,17 +41,17 @@ def decrease(gap: float, C: float) -> float:
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
-def whole(c: Known, a: Any, t: int) -> float:
+def unit_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
     """Return 1, the bound of a share."""
     return 1.0
 
 
-def least_gap(c: Known, a: Any, t: int) -> float:
+def min_gap_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
     """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to t (theorem 1, (6))."""
     return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
-def sharp_least_gap(c: Known, a: Any, t: int) -> float:
+def sharper_min_gap_bound(c: CurvatureAndGap, a: Any, t: int) -> float:
     """Return the sharper bound (15): h0/(t+1) + C/2 while t+1 <= 2 h0/C, else as (6)."""
     h0, C = c.h0, c.C
     if t + 1.0 <= 2.0 * h0 / C:
@@ -60,7 +62,7 @@ def sharp_least_gap(c: Known, a: Any, t: int) -> float:
 # --- instances ------------------------------------------------------------------------------------
 
 
-def quadratic(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
+def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
     """Return a random non-convex quadratic on the simplex of d vertices, from the highest.
 
     On two vertices (9) and (15) are reached exactly; the slope, the size of the linear part, takes
@@ -70,32 +72,32 @@ def quadratic(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
 
 
 QUADRATICS = tuple(
-    instance(quadratic, d=d, slope=slope) for d in (2, 3, 4, 6) for slope in (0.3, 1.0, 3.0)
+    make_instance(quadratic, d=d, slope=slope) for d in (2, 3, 4, 6) for slope in (0.3, 1.0, 3.0)
 )
 
 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def with_rule(c: Known, *, rule: str) -> dict[str, Any]:
+def rule_parameters(c: CurvatureAndGap, *, rule: str) -> dict[str, Any]:
     """Return the parameters of a run."""
     return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 
-def share_gained(problem: Indefinite, x: Any, y: Any) -> float:
+def share_gained(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
     """Return what (9) promises of a step over what it gains, up to 1e-14 of the size of f."""
-    size = 1e-14 * (1.0 + abs(problem.least) + problem.value(problem.begin))
-    promised = decrease(gap_at(problem, x), curvature_of(problem))
+    size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
+    promised = decrease(gap_at(problem, x), curvature_bound(problem))
     gained = problem.decrease(x, y) + size
     return promised / gained if gained > 0.0 else math.inf
 
 
 _on_quadratics = partial(
     bound,
-    parameters={rule: partial(with_rule, rule=rule) for rule in ("adaptive", "line-search")},
-    constants=known,
+    parameters={rule: partial(rule_parameters, rule=rule) for rule in ("adaptive", "line-search")},
+    constants=instance_constants,
     runs=(4, 20),
-    pooled=True,
+    is_pooled=True,
 )
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -106,14 +108,14 @@ _claim = partial(
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
     schedule="step = adaptive (option II) and line-search (option I)",
-    takes=(0.7, 8.0),
+    expected_seconds=(0.7, 8.0),
 )
 
 DESCENT = _claim(
     name="lacoste2016-descent",
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
-    check=_on_quadratics(whole, share_gained, over="step"),
+    check=_on_quadratics(unit_bound, share_gained, statistic="step"),
     formulas=(formula(decrease, VALUE, gap=VALUE),),
 )
 
@@ -124,7 +126,9 @@ THEOREM1 = _claim(
         "min over k <= t of g_k <= max{2 h0, C}/sqrt(t+1), and <= h0/(t+1) + C/2 while "
         "t+1 <= 2 h0/C, else sqrt(2 h0 C/(t+1))"
     ),
-    check=_on_quadratics({"(6)": least_gap, "(15)": sharp_least_gap}, gap_at, over="least"),
+    check=_on_quadratics(
+        {"(6)": min_gap_bound, "(15)": sharper_min_gap_bound}, gap_at, statistic="least"
+    ),
     units={"of": VALUE},
 )
 
@@ -134,19 +138,19 @@ CLAIMS = (DESCENT, THEOREM1)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class LooseMinimisation(Changed):
+class InexactLO(OverriddenOracles):
     """A problem whose LO minimises a gradient that is rounded to one digit."""
 
     def lo(self, g: Gradient) -> Point:
         """Return the vertex for g, rounded to multiples of a third of its largest entry."""
         size = float(np.abs(g).max()) / 3.0
-        found: Point = self._right.lo(np.round(g / size) if size > 0.0 else g)
-        return found
+        result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
+        return result
 
 
-_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
-_adaptive = partial(Mutant.edited, FrankWolfe, FrankWolfe._adaptive_step)
-_search = partial(Mutant.edited, FrankWolfe, FrankWolfe._line_search)
+_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
+_adaptive = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._adaptive_step)
+_search = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._line_search)
 
 MUTANTS = (
     _loop(
@@ -199,5 +203,5 @@ MUTANTS = (
         {"gamma)), 1.0": "gamma)), 0.5", "(self._adaptive_step(gap),)": "()"},
         DESCENT,
     ),
-    Mutant.answering("frank-wolfe-loose-minimisation", LooseMinimisation, DESCENT),
+    Mutant.answering("frank-wolfe-loose-minimisation", InexactLO, DESCENT),
 )

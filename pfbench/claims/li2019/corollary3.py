@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.sliding import CGS
-from pfbench.claims.li2019 import steps
-from pfbench.runs.loop.asking import oracles_of
-from pfbench.verification import Broken, Claim, Erratum, Evidence, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.claims.li2019 import shared_runs
+from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.verification import Claim, ClaimBroken, Erratum, Evidence, Trial, make_instance
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -21,38 +21,43 @@ def inner_gap(L: float, squared: float, k: int) -> float:
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
-_SHAPES = steps.shapes(d=64, kappa=100.0)
+_SHAPES = shared_runs.shapes(d=64, kappa=100.0)
 _PULLS = {"steep vertex of the simplex": 1.0, "steeper vertex of the simplex": 10.0}
 _STEEP = {
-    name: instance(quadratics.vertex_of_simplex, d=40, kappa=100.0, pull=pull)
+    name: make_instance(quadratics.vertex_of_simplex, d=40, kappa=100.0, pull=pull)
     for name, pull in _PULLS.items()
 }
-_CHAIN = instance(quadratics.chain, d=60)
+_CHAIN = make_instance(quadratics.chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
     """Check f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)): as scheduled, and for any N and D_1."""
-    T, d = trial.pick(5, 9), trial.pick(64, 256)
-    kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
+    T, d = trial.choose_by_effort(5, 9), trial.choose_by_effort(64, 256)
+    kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     parts = {}
-    for name, tested in steps.families(trial, _SHAPES, d, kappas, trial.pick(1, 3)).items():
+    for name, tested in shared_runs.families(
+        trial, _SHAPES, d, kappas, trial.choose_by_effort(1, 3)
+    ).items():
         L = tested.constants.L_f
         parts[name] = decide_inequality(
             [
-                steps.share(tested.gap(step.state.x), inner_gap(L, tested.squared_distance(t), k))
-                for t, k, step in steps.inner(trial, tested, T)
+                shared_runs.share(
+                    tested.gap(step.state.x),
+                    inner_gap(L, tested.compute_squared_distance_bound(t), k),
+                )
+                for t, k, step in shared_runs.inner(trial, tested, T)
             ]
         )
-    rng, wide = trial.rng("convex"), trial.pick(40, 200)
+    rng, wide = trial.rng("convex"), trial.choose_by_effort(40, 200)
     convex = {name: vertex(rng, d=wide) for name, vertex in _STEEP.items()}
     convex["Nesterov's chain"] = _CHAIN()
     for name, problem in convex.items():
-        for N in trial.pick((20, 100), (20, 100, 500)):
-            parts[f"{name}, N={N}"] = decide_inequality(_one_outer(trial, problem, N))
-    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+        for N in trial.choose_by_effort((20, 100), (20, 100, 500)):
+            parts[f"{name}, N={N}"] = decide_inequality(_run_outer_iteration(trial, problem, N))
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
-def _one_outer(trial: Trial, problem: quadratics.Quadratic, N: int) -> list[float]:
+def _run_outer_iteration(trial: Trial, problem: quadratics.KnownQuadratic, N: int) -> list[float]:
     """Make one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
 
     The corollary needs neither strong convexity nor the theorem's N: sigma_hat = 2 delta0/D_1^2
@@ -65,11 +70,11 @@ def _one_outer(trial: Trial, problem: quadratics.Quadratic, N: int) -> list[floa
         restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / squared, delta=delta0
     )
     ratios = [
-        steps.share(problem.value(step.state.x), inner_gap(L, squared, k))
+        shared_runs.share(problem.value(step.state.x), inner_gap(L, squared, k))
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
-        raise Broken(f"it makes {len(ratios)} of {N} inner iterations")
+        raise ClaimBroken(f"it makes {len(ratios)} of {N} inner iterations")
     return ratios
 
 
@@ -79,10 +84,16 @@ COR3 = Claim(
     kind="bound",
     statement="inside outer t: f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1))",
     algorithm="cgs",
-    assumptions=(steps.STRONG, "f convex", "L >= L_f"),
-    instances=(*_SHAPES.values(), steps.SINGULAR, steps.REGRESSION, *_STEEP.values(), _CHAIN),
+    assumptions=(shared_runs.STRONG, "f convex", "L >= L_f"),
+    instances=(
+        *_SHAPES.values(),
+        shared_runs.SINGULAR,
+        shared_runs.REGRESSION,
+        *_STEEP.values(),
+        _CHAIN,
+    ),
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
-    takes=(0.3, 8.0),
+    expected_seconds=(0.3, 8.0),
     check=check,
     formulas=(formula(inner_gap, VALUE, squared=(0, 2)),),
 )
@@ -128,7 +139,9 @@ _READINGS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def weights_of_30(effort: str, seed: int, *, printed: Mapping[str, Any] | None = None) -> Contrast:
+def weights_of_30(
+    effort: str, seed: int, *, printed: Mapping[str, Any] | None = None
+) -> ExaminationEvidence:
     """(30) with corollary 3's parameters must give 8 L D_t^2/(k(k+1)), its (32), at every k <= N.
 
     Corrected it does, and bounds f(y_k) - f(theta_hat) along a run of CGS.
@@ -138,27 +151,27 @@ def weights_of_30(effort: str, seed: int, *, printed: Mapping[str, Any] | None =
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 2.0, constants, restarts=1)
     N, L = algorithm.period, algorithm.smoothness
-    squared = steps.squared_distance(algorithm.delta, algorithm.curvature, 1)
+    squared = shared_runs.compute_squared_distance_bound(algorithm.delta, algorithm.curvature, 1)
     begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
-    ask = oracles_of(problem, problem.open(rng))
-    along = [
+    ask = make_oracles(problem, problem.open(rng))
+    path = [
         problem.value(state.x) / inner_bound(k, L, N, squared, begin, **_CORRECTED)
         for k, state in enumerate(algorithm.run(ask, problem.start(), rng), start=1)
     ]
 
-    def largest(form: Mapping[str, Any]) -> float:
+    def maximise(form: Mapping[str, Any]) -> float:
         """Return the largest of a form over (32)."""
         return max(
             inner_bound(k, L, N, squared, squared, **form) / inner_gap(L, squared, k)
             for k in range(1, N + 1)
         )
 
-    found = compared(
-        largest(printed or {}),
-        max(largest(_CORRECTED), *along),
-        **{"largest f(y_k) over (30)": max(along)},
+    evidence = compare_ratios(
+        maximise(printed or {}),
+        max(maximise(_CORRECTED), *path),
+        **{"largest f(y_k) over (30)": max(path)},
     )
-    return found.under({name: largest(form) for name, form in _READINGS.items()})
+    return evidence.with_readings({name: maximise(form) for name, form in _READINGS.items()})
 
 
 CLAIMS = (COR3,)
@@ -168,24 +181,24 @@ ERRATA = (
         name="li2019-(30)",
         as_printed="corollary 3's 8 L D_t^2/(k(k+1)) follows from (30), which has eta_i and beta_1",
         corrected="it follows with gamma_i eta_i and beta_1/2; both statements themselves hold",
-        printed=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
-        right=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
+        printed_formula=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
+        corrected_formula=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
         examine=weights_of_30,
         claim=COR3,
         objection="Show that the proof has gamma_i eta_i and beta_1/2 where (30) is used: with "
         "both (32) follows.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="The proof of the following corollary is a simple induction after "
                     "plugging in all the parameters into (30).",
-                    place="appendix A, before corollary 3",
+                    location="appendix A, before corollary 3",
                 ),
                 Quote(
                     text="The proof of this corollary is simply plug in our parameter choice in "
                     "the statement, and do a simple induction, we omit the details here.",
-                    place="appendix D.2",
+                    location="appendix D.2",
                 ),
             ),
             derivation=(

@@ -8,13 +8,17 @@ import scipy
 
 from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
-from pfbench.problems.restricted_convexity import worst_direction
+from pfbench.problems.restricted_convexity import find_worst_direction
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.statistics import across, by_own_constant, decide_inequality
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statistics import (
+    combine_families,
+    decide_inequality,
+    mark_by_own_constant,
+)
 from pfbench.verification.units import CURVATURE, NUMBER, product
 
 MOST = 4.0
@@ -47,8 +51,8 @@ def design(
 
 
 _LOSSES = {
-    "loss 7": (0.25, instance(design, sensing_variance=0.0)),
-    "loss 8": (0.125, instance(design, sensing_variance=0.25)),
+    "loss 7": (0.25, make_instance(design, sensing_variance=0.0)),
+    "loss 8": (0.125, make_instance(design, sensing_variance=0.25)),
 }
 """The curvature over lambda_min(Sigma_x) and the problem of each loss."""
 
@@ -64,14 +68,16 @@ def check(trial: Trial) -> Evidence:
         for name, (alpha, loss) in _LOSSES.items():
             needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
-    return Evidence(by_own_constant(across(parts)), {"c": MOST, "ratio": 1.0}, len(parts))
+    return Evidence(
+        mark_by_own_constant(combine_families(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
+    )
 
 
 def designs(trial: Trial) -> Iterator[tuple[int, int, int]]:
     """Yield d, n/d and a seed."""
-    for d in trial.pick((10, 16), (10, 16, 24)):
-        for ratio in trial.pick((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
-            if ratio * d**3 < trial.pick(10**6, 10**7):
+    for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
+        for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
+            if ratio * d**3 < trial.choose_by_effort(10**6, 10**7):
                 yield d, ratio, trial.seeds(1, f"{d} {ratio}")[0]
 
 
@@ -88,10 +94,10 @@ def constants_needed(
     zero = problem.start()
     needed = []
     for rank in (1, 2, problem.shape[0]) if ratio <= 40 else (1,):
-        V = worst_direction(problem.data, alpha, rank=rank, starts=2, seed=seed).direction
-        found = 0.5 * float(np.vdot(backend.gradient(V) - backend.gradient(zero), V))
+        V = find_worst_direction(problem.data, alpha, rank=rank, starts=2, seed=seed).direction
+        product = 0.5 * float(np.vdot(backend.gradient(V) - backend.gradient(zero), V))
         size = float(scipy.linalg.svdvals(V).sum())
-        needed.append((alpha * float(np.vdot(V, V)) - found) * ratio / size**2)
+        needed.append((alpha * float(np.vdot(V, V)) - product) * ratio / size**2)
     return needed
 
 
@@ -106,7 +112,7 @@ LEMMA1 = Claim(
     assumptions=("Gaussian rows with covariance Sigma_x",),
     instances=tuple(loss for _, loss in _LOSSES.values()),
     schedule="none",
-    takes=(0.8, 5.0),
+    expected_seconds=(0.8, 5.0),
     check=check,
     formulas=(product(CURVATURE, {"xi": 1, "d": 1, "n": -1}, xi=CURVATURE, d=NUMBER),),
 )
@@ -114,18 +120,18 @@ LEMMA1 = Claim(
 # --- planted fault --------------------------------------------------------------------------------
 
 
-class HalfGradient(Changed):
+class HalfGradient(OverriddenOracles):
     """The gradient keeps the factor 1/2 of the square."""
 
     def gradient(self, x: Point) -> Any:
         """Return half of the gradient."""
-        return 0.5 * self._right.gradient(x)
+        return 0.5 * self._original.gradient(x)
 
 
 # --- erratum --------------------------------------------------------------------------------------
 
 
-def half_of_the_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> Contrast:
+def compare_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
     """Search, for loss (7), the c that lemma 1 needs with (printed or 1/4) lambda_min(Sigma_x).
 
     tau = c d/n must do for all n with one c. On the worst rank-one directions found, with
@@ -134,29 +140,33 @@ def half_of_the_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> C
     """
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 
-    def needed(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
+    def list_required_constants(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
         """Return the c for each d and n/d."""
         return [
-            worst_direction(design(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed).tau * r
+            find_worst_direction(design(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed).tau
+            * r
             for d, r in sizes
         ]
 
-    def growth(found: list[float]) -> float:
+    def growth(results: list[float]) -> float:
         """Return the last over the first, in units of 2; 0 if none is needed."""
-        return found[-1] / found[0] / 2.0 if found[0] > 0.0 else 0.0
+        return results[-1] / results[0] / 2.0 if results[0] > 0.0 else 0.0
 
     sizes = [(10, ratio) for ratio in ratios]
-    cs = {"printed": needed(printed, sizes), "corrected": needed(0.25, sizes)}
+    cs = {
+        "printed": list_required_constants(printed, sizes),
+        "corrected": list_required_constants(0.25, sizes),
+    }
     numbers = {
         f"c at n/d={ratio}, {name}": c
-        for name, found in cs.items()
-        for ratio, c in zip(ratios, found, strict=True)
+        for name, results in cs.items()
+        for ratio, c in zip(ratios, results, strict=True)
     }
-    found = compared(growth(cs["printed"]), 2.0 * growth(cs["corrected"]), **numbers)
-    square = needed(printed, [(6, 6), (24, 24)])
+    evidence = compare_ratios(growth(cs["printed"]), 2.0 * growth(cs["corrected"]), **numbers)
+    square = list_required_constants(printed, [(6, 6), (24, 24)])
     # Twice the curvature is at least printed lambda_min where the curvature is at least half of it.
-    twice = needed(0.5 * printed, sizes)
-    return found.under({"n = d^2": growth(square), "the loss of (35)": growth(twice)})
+    twice = list_required_constants(0.5 * printed, sizes)
+    return evidence.with_readings({"n = d^2": growth(square), "the loss of (35)": growth(twice)})
 
 
 CLAIMS = (LEMMA1,)
@@ -169,18 +179,20 @@ ERRATA = (
         as_printed="restricted strong convexity with lambda_min(Sigma_x)/2 for loss (7)",
         corrected="with lambda_min/4, or for twice that loss (for loss (8) the proof gives /8, but "
         "data do not refute /4)",
-        examine=half_of_the_eigenvalue,
+        examine=compare_half_eigenvalue,
         claim=LEMMA1,
         objection="Say that lemma 1 is of twice the loss (7), as (35) has it, or prove it with "
         "lambda_min/2 for (7).",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
-                Quote(text="we have for loss function (7)", place="lemma 1"),
-                Quote(text="for some absolute constants", place="lemma 1, its end"),
-                Quote(text="which gives result for convex case.", place="appendix B, after (36)"),
+                Quote(text="we have for loss function (7)", location="lemma 1"),
+                Quote(text="for some absolute constants", location="lemma 1, its end"),
+                Quote(
+                    text="which gives result for convex case.", location="appendix B, after (36)"
+                ),
             ),
-            assumed="c does not depend on n or d",
+            assumption="c does not depend on n or d",
             derivation=(
                 "(6) and (7) have a factor 1/2, so L_n(U + V) - L_n(U) - <grad L_n(U), V> is "
                 "vec(V)' Gamma vec(V)/2; (35) has it without the 1/2.",

@@ -6,53 +6,64 @@ from collections.abc import Callable
 import numpy as np
 
 from pfbench.algorithms.sliding import CGS
-from pfbench.claims.li2019 import steps
-from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
-from pfbench.claims.li2019.truth import beside_the_truth, error_beside_the_truth
-from pfbench.runs.loop.asking import oracles_of
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.claims.li2019 import shared_runs
+from pfbench.claims.li2019.shared_runs import (
+    STRONG,
+    SolvedProblem,
+    from_quadratic,
+    halving,
+    inner,
+    period,
+    summary,
+)
+from pfbench.claims.li2019.statistical_error import (
+    error_beside_the_truth,
+    make_biased_minimiser_problem,
+)
+from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.instruments.quadratics import Quadratic, restricted
+from pfbench.verification.instruments.quadratics import KnownQuadratic, make_restricted_quadratic
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
-    Rows,
-    all_of,
+    SeedRows,
+    combine_all,
     decide_exponent,
-    fitted,
+    make_fit,
 )
 from pfbench.verification.units import VALUE, formula, product
 
 # --- the instances --------------------------------------------------------------------------------
 
 
-def curved(rng: np.random.Generator, kappa: float, d: int = 256) -> Quadratic:
+def nonconvex_quadratic(rng: np.random.Generator, kappa: float, d: int = 256) -> KnownQuadratic:
     """Return a problem that is not convex, with L/sigma_hat = kappa.
 
-    It is `restricted` with one blind direction and s = 1, so that L = max(1, excess) and
-    sigma_hat = 1 - 8 (1 + excess)/d.
+    It is `make_restricted_quadratic` with one blind direction and s = 1, so that L = max(1, excess)
+    and sigma_hat = 1 - 8 (1 + excess)/d.
     """
     share = 8.0 / d
     excess = kappa * (1.0 - share) / (1.0 + kappa * share)
-    return restricted(rng, d, 1, 1, excess=excess)
+    return make_restricted_quadratic(rng, d, 1, 1, excess=excess)
 
 
 _CURVED_DOWN = (
-    instance(restricted, d=256, support=1, blind=1, excess=8.0),
-    instance(restricted, d=256, support=2, blind=4, excess=1.5),
-    instance(restricted, d=256, support=3, blind=4, excess=0.5),
+    make_instance(make_restricted_quadratic, d=256, support=1, blind=1, excess=8.0),
+    make_instance(make_restricted_quadratic, d=256, support=2, blind=4, excess=1.5),
+    make_instance(make_restricted_quadratic, d=256, support=3, blind=4, excess=0.5),
 )
-_CONDITIONED = instance(curved, kappa=500.0)
+_CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 # --- the check ------------------------------------------------------------------------------------
 
 
 def check(trial: Trial) -> Evidence:
     """Measure halving, LO against 1/epsilon, and FO to a target against L/sigma_hat."""
-    T, count = trial.pick(9, 10), trial.pick(6, 20)
+    T, count = trial.choose_by_effort(9, 10), trial.choose_by_effort(6, 20)
     halved: dict[str, Decision] = {}
-    kappas = trial.pick(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
+    kappas = trial.choose_by_effort(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
     seeds = trial.seeds(MOST_SEEDS, "problems")
 
     def row(i: int) -> tuple[Floats, list[float]]:
@@ -61,33 +72,35 @@ def check(trial: Trial) -> Evidence:
         for family in _CURVED_DOWN:
             p = family.parameters
             directions = f"{p['blind']} directions of curvature {-p['excess']:g}"
-            tested = known(family(rng))
+            tested = from_quadratic(family(rng))
             halved[f"s={p['support']}, {directions}, {i + 1}"] = halving(trial, tested, T)
         for t, _, step in inner(trial, tested, T):
             if t <= T:
                 lo[t - 1] = step.counts().lo
-        return lo[1:], [_calls(trial, known(_CONDITIONED(rng, kappa=kappa)), 6) for kappa in kappas]
+        return lo[1:], [
+            _calls(trial, from_quadratic(_CONDITIONED(rng, kappa=kappa)), 6) for kappa in kappas
+        ]
 
-    rows = Rows(row, range(MOST_SEEDS))
-    growing = fitted(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
-    conditioned = fitted(kappas, lambda k: [fo for _, fo in rows(k)])
+    rows = SeedRows(row, range(MOST_SEEDS))
+    growing = make_fit(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
+    conditioned = make_fit(kappas, lambda k: [fo for _, fo in rows(k)])
     exponents = {
         "LO against 1/epsilon": decide_exponent(growing, 1.0, seeds=count),
         "FO against L/sigma_hat": decide_exponent(conditioned, 0.5, seeds=count),
     }
     parts = {"halving": summary(halved), **exponents}
     return Evidence(
-        all_of(parts),
+        combine_all(parts),
         {
             "halving: ratio": 1.0,
             "LO against 1/epsilon: slope": 1.0,
             "FO against L/sigma_hat: slope": 0.5,
         },
-        len(halved) + len(rows.made) * len(kappas),
+        len(halved) + len(rows.computed) * len(kappas),
     )
 
 
-def _calls(trial: Trial, tested: Known, halvings: int) -> float:
+def _calls(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
     """Return the full gradients until the gap is delta0 2^-halvings; infinite if it never is."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in inner(trial, tested, halvings):
@@ -109,27 +122,29 @@ NONCONVEX = Claim(
         "the proof (appendix G.1) reuses (45), which needs convexity between z_k and y_{k-1}, "
         "where restricted strong convexity controls only differences to theta_hat"
     ),
-    takes=(0.8, 20.0),
+    expected_seconds=(0.8, 20.0),
     check=check,
-    formulas=(formula(steps.halved, VALUE),),
+    formulas=(formula(shared_runs.compute_halved_gap_bound, VALUE),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Contrast:
+def examine_reversed_inequality(
+    effort: str, seed: int, *, sign: float = 1.0
+) -> ExaminationEvidence:
     """(69) bounds f(theta_hat) - f(theta) from above; restricted strong convexity from below.
 
     At random points and at theta_hat of a problem with eps_stat > 0. A ratio is 1 plus the largest
     excess of one side over the other in units of sigma_hat eps_stat^2; (69) has `sign` = 1.
     """
     rng = stream(seed, "(69)")
-    problem = beside_the_truth(64, 1, 0.5)
+    problem = make_biased_minimiser_problem(64, 1, 0.5)
     unit = problem.sigma_hat * error_beside_the_truth(64, 1, 0.5)
     x = np.array([problem.minimiser, *(_point(problem, rng) for _ in range(50))])
     u = problem.minimiser - x
-    rise = np.array([problem.value(one) for one in x])
-    linear = np.array([problem.gradient(one) @ v for one, v in zip(x, u, strict=True)])
+    rise = np.array([problem.value(item) for item in x])
+    linear = np.array([problem.gradient(item) @ v for item, v in zip(x, u, strict=True)])
     flat = u @ problem.gradient(problem.minimiser)
     square = 0.5 * problem.sigma_hat * np.sum(u**2, axis=1)
 
@@ -137,7 +152,7 @@ def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Contras
         return 1.0 + float(excess.max()) / unit
 
     excess = -rise - linear - square + unit
-    return compared(ratio(sign * excess), ratio(-excess)).under(
+    return compare_ratios(ratio(sign * excess), ratio(-excess)).with_readings(
         {
             "the gradient at theta_hat": ratio(-rise - flat - square + unit),
             "sigma_hat eps_stat^2 added": ratio(-rise - linear - square - unit),
@@ -147,25 +162,27 @@ def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Contras
     )
 
 
-def _point(problem: Quadratic, rng: np.random.Generator) -> Floats:
+def _point(problem: KnownQuadratic, rng: np.random.Generator) -> Floats:
     """Return a random point of the l1 ball."""
     vertices = [problem.set.random_vertex(rng) for _ in range(4)]
     return np.asarray(rng.dirichlet(np.ones(4)) @ np.array(vertices))
 
 
-def _excess(problem: Quadratic, x: Floats) -> float:
+def _excess(problem: KnownQuadratic, x: Floats) -> float:
     """Return f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2."""
     u = problem.minimiser - x
     square = 0.5 * problem.sigma_hat * float(u @ u)
     return -problem.value(x) - float(problem.gradient(x) @ u) - square
 
 
-def _fall(problem: Quadratic, z: Floats, y: Floats) -> float:
+def _fall(problem: KnownQuadratic, z: Floats, y: Floats) -> float:
     """Return f(z) + <grad f(z), y - z> - f(y), at most 0 where f is convex."""
     return problem.value(z) + float(problem.gradient(z) @ (y - z)) - problem.value(y)
 
 
-def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False) -> Contrast:
+def convexity_between(
+    effort: str, seed: int, *, towards_minimiser: bool = False
+) -> ExaminationEvidence:
     """G.1 uses (45), which has f(z) + <grad f(z), y - z> <= f(y) between z_k and y_{k-1}.
 
     f curves down along a direction w. Between z and y, both feasible, z - y along w, it fails;
@@ -173,7 +190,7 @@ def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False
     excess in units of |y - z|^2, along a run of delta0.
     """
     rng = stream(seed, "G.1")
-    problem = restricted(rng, 64, 1, 1, excess=1.0)
+    problem = make_restricted_quadratic(rng, 64, 1, 1, excess=1.0)
     at_zero = problem.gradient(np.zeros(64))
     hessian = np.array([problem.gradient(e) - at_zero for e in np.eye(64)])
     w = np.linalg.eigh(hessian)[1][:, 0]
@@ -184,16 +201,16 @@ def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False
         y = problem.minimiser if towards_minimiser else z + w
         between = max(between, _fall(problem, z, y) / float((y - z) @ (y - z)))
         towards = max(towards, -_excess(problem, z) / float(np.sum((problem.minimiser - z) ** 2)))
-    found = compared(1.0 + between, 1.0 + towards, **{"sigma_hat": problem.sigma_hat})
-    return found.under({"at the points of CGS": 1.0 + _along_cgs(problem, rng)})
+    evidence = compare_ratios(1.0 + between, 1.0 + towards, **{"sigma_hat": problem.sigma_hat})
+    return evidence.with_readings({"at the points of CGS": 1.0 + _max_fall_of_cgs(problem, rng)})
 
 
-def _along_cgs(problem: Quadratic, rng: np.random.Generator) -> float:
+def _max_fall_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
     """Return the largest `_fall` from z_k to y_{k-1} over delta0, in six restarts of CGS."""
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
     y, falls = problem.start(), list[float]()
-    for state in algorithm.run(oracles_of(problem, problem.open(rng)), problem.start(), rng):
+    for state in algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng):
         falls.append(_fall(problem, state.at, y))
         y = np.array(state.x)
     return max(falls) / constants.delta
@@ -201,7 +218,7 @@ def _along_cgs(problem: Quadratic, rng: np.random.Generator) -> float:
 
 def stray_factor(
     effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
-) -> Contrast:
+) -> ExaminationEvidence:
     """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
 
     The first L belongs there, the last does not: it fails for L below 64 kappa/(N (N+1)).
@@ -210,16 +227,16 @@ def stray_factor(
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)
     kappa = 10.0 ** rng.uniform(0.0, 4.0, size=200)
 
-    def largest(L: Floats, N: Floats) -> float:
+    def max_ratio(L: Floats, N: Floats) -> float:
         """Return the largest of left over right."""
-        return float(np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([end(one) for one in L])))
+        return float(np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([end(item) for item in L])))
 
     N = np.array([period(k, 1.0) for k in kappa], dtype=np.float64)
     corrected = float(np.max(64.0 * kappa / (N * (N + 1.0))))
-    return compared(largest(L, N), corrected).under(
+    return compare_ratios(max_ratio(L, N), corrected).with_readings(
         {
-            "N not rounded": largest(L, 8.0 * np.sqrt(kappa)),
-            "L at least 1": largest(np.maximum(L, 1.0), N),
+            "N not rounded": max_ratio(L, 8.0 * np.sqrt(kappa)),
+            "L at least 1": max_ratio(np.maximum(L, 1.0), N),
         }
     )
 
@@ -231,19 +248,19 @@ ERRATA = (
         name="li2019-(69)",
         as_printed="f(t^)-f(t) <= <grad f(t), t^-t> + (sigma_hat/2)|t-t^|^2 - sigma_hat eps^2",
         corrected="a misprint: >= in place of <=; harmless, what follows has it so",
-        examine=reversed_inequality,
+        examine=examine_reversed_inequality,
         claim=NONCONVEX,
         objection="Show a copy in which (69) has >=, as the display after it needs.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="By definition of restricted strong convexity we have",
-                    place="appendix G.1, (69)",
+                    location="appendix G.1, (69)",
                 ),
-                Quote(text="Now pluging this bound into (45) with", place="appendix G.1"),
+                Quote(text="Now pluging this bound into (45) with", location="appendix G.1"),
             ),
-            assumed="eps_stat with the constant that (29) needs, see (15)",
+            assumption="eps_stat with the constant that (29) needs, see (15)",
             derivation=(
                 "(4) with x = theta, y = theta_hat bounds f(theta_hat) - f(theta) from below.",
                 "At theta = theta_hat (69) says 0 <= -sigma_hat eps_stat^2, false if eps_stat > 0.",
@@ -264,18 +281,18 @@ ERRATA = (
         name="li2019-(74)",
         as_printed="64 L delta0/(N_t(N_t+1) 2^t sigma_hat) <= L delta0/2^t",
         corrected="a misprint: <= delta0/2^t, which the induction needs and (63) has",
-        printed=product(VALUE, {"L": 1, "delta0": 1}),
-        right=product(VALUE, {"delta0": 1}),
+        printed_formula=product(VALUE, {"L": 1, "delta0": 1}),
+        corrected_formula=product(VALUE, {"delta0": 1}),
         examine=stray_factor,
         claim=NONCONVEX,
         objection="Show a copy in which the right side of (74) is delta0/2^t, or a condition on L "
         "by which the induction follows from the line as printed.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="which completes the induction, our claim then follows immediately.",
-                    place="appendix G.1, after (74)",
+                    location="appendix G.1, after (74)",
                 ),
             ),
             derivation=(
@@ -301,13 +318,13 @@ ERRATA = (
         objection="Show a step by which (45) holds between y_{k-1} and z_k of CGS without "
         "convexity of f.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
-                Quote(text="Now by convexity of", place="appendix D.1, before (45)"),
-                Quote(text="Now pluging this bound into (45) with", place="appendix G.1"),
+                Quote(text="Now by convexity of", location="appendix D.1, before (45)"),
+                Quote(text="Now pluging this bound into (45) with", location="appendix G.1"),
                 Quote(
                     text="Following exactly the same argument in the proof of Theorem 3",
-                    place="appendix G.1, before (70)",
+                    location="appendix G.1, before (70)",
                 ),
             ),
             derivation=(

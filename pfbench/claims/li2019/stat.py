@@ -7,20 +7,32 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.sliding import CGS
-from pfbench.claims.li2019.steps import STRONG, inner, known, restarts, share, summary
-from pfbench.claims.li2019.truth import beside_the_truth, error_beside_the_truth, statistical_error
-from pfbench.runs.loop.asking import oracles_of
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.claims.li2019.shared_runs import (
+    STRONG,
+    from_quadratic,
+    inner,
+    restarts,
+    share,
+    summary,
+)
+from pfbench.claims.li2019.statistical_error import (
+    error_beside_the_truth,
+    make_biased_minimiser_problem,
+    statistical_error,
+)
+from pfbench.runs.loop.counted_oracles import make_oracles
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, make_instance
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.instruments.quadratics import Quadratic
-from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.instruments.quadratics import KnownQuadratic
+from pfbench.verification.statistics import combine_families, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, product
 
 # --- the instances --------------------------------------------------------------------------------
 
 _SPARSE = {
-    support: instance(beside_the_truth, d=64, support=support, share=0.5) for support in (1, 3)
+    support: make_instance(make_biased_minimiser_problem, d=64, support=support, share=0.5)
+    for support in (1, 3)
 }
 
 # --- the check ------------------------------------------------------------------------------------
@@ -32,27 +44,27 @@ def check(trial: Trial) -> Evidence:
     The last point must have that gap.
     """
     reached, distances = {}, {}
-    for d in trial.pick((64, 256), (64, 256, 1024)):
+    for d in trial.choose_by_effort((64, 256), (64, 256, 1024)):
         for support, sparse in _SPARSE.items():
-            for part in trial.pick((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
+            for part in trial.choose_by_effort((0.05, 0.5), (0.02, 0.05, 0.2, 0.5)):
                 name = f"d={d}, s={support}, |Delta*|_1={part:g}"
                 error = error_beside_the_truth(d, support, part)
                 gap, ratios = _distances(trial, sparse(d=d, share=part), error)
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        across({"distance": summary(distances), "reached": summary(reached)}),
+        combine_families({"distance": summary(distances), "reached": summary(reached)}),
         {"distance: ratio": 1.0, "reached: ratio": 1.0},
         len(reached),
     )
 
 
-def _distances(trial: Trial, problem: Quadratic, error: float) -> tuple[float, list[float]]:
+def _distances(trial: Trial, problem: KnownQuadratic, error: float) -> tuple[float, list[float]]:
     """Run to the gap sigma_hat eps_stat^2 and return the last gap over it.
 
     The second result is |y - theta_hat|^2/eps_stat^2 of all points that have that gap.
     """
-    tested, target = known(problem), problem.sigma_hat * error
+    tested, target = from_quadratic(problem), problem.sigma_hat * error
     ratios = [0.0]
     gap = math.inf
     for _, _, step in inner(trial, tested, restarts(tested.constants.delta, target)):
@@ -74,7 +86,7 @@ STAT = Claim(
     assumptions=(STRONG, "phi(theta_hat) = rho"),
     instances=tuple(_SPARSE.values()),
     schedule="theory",
-    takes=(0.2, 4.0),
+    expected_seconds=(0.2, 4.0),
     check=check,
     formulas=(
         formula(
@@ -95,18 +107,18 @@ STAT = Claim(
 _WIDE = 256
 
 
-def _printed_error(share: float) -> float:
-    """Return eps_stat^2 of `beside_the_truth`, s = 1, with the paper's constants."""
+def _compute_printed_statistical_error(share: float) -> float:
+    """Return eps_stat^2 of `make_biased_minimiser_problem`, s = 1, with the paper's constants."""
     size, length = 2.0 * share, share / math.sqrt(_WIDE)
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
-def _across(share: float, gap: float) -> tuple[Quadratic, Floats]:
-    """Return `beside_the_truth`, s = 1, and a point with a gap: across its flat line, then inwards.
+def _point_across_flat_line(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
+    """Return `make_biased_minimiser_problem`, s = 1, and a point with a gap: across its flat line, then inwards.
 
     Inwards is along the entry of the truth, towards 0, as far as the gap allows.
-    """
-    problem = beside_the_truth(_WIDE, 1, share)
+    """  # noqa: E501
+    problem = make_biased_minimiser_problem(_WIDE, 1, share)
     w = scipy.linalg.hadamard(_WIDE)[-1] / _WIDE
     far, inwards = problem.minimiser + 2.0 * share * w, np.sign(w[0]) * np.eye(_WIDE)[0]
     slope, curvature = float(problem.gradient(far) @ inwards), 1.0 - 1.0 / _WIDE
@@ -118,59 +130,74 @@ def _across(share: float, gap: float) -> tuple[Quadratic, Floats]:
     return problem, point
 
 
-def _squared(share: float, gap: float) -> float:
+def _compute_squared_distance(share: float, gap: float) -> float:
     """Return |theta - theta_hat|^2 at that point."""
-    problem, point = _across(share, gap)
+    problem, point = _point_across_flat_line(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
-def _of_cgs(share: float, gap: float) -> float:
+def _cgs_distance(share: float, gap: float) -> float:
     """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS that starts there."""
-    problem, point = _across(share, gap)
+    problem, point = _point_across_flat_line(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)
     algorithm = CGS.theory(constants.delta / 4.0, constants)
     rng = np.random.default_rng(0)
-    run = algorithm.run(oracles_of(problem, problem.open(rng)), problem.start(), rng)
+    run = algorithm.run(make_oracles(problem, problem.open(rng)), problem.start(), rng)
     outer = [s.x for k, s in enumerate(run, 1) if k % algorithm.period == 0]
     return max(
         float(np.sum((x - problem.minimiser) ** 2)) for x in outer if problem.value(x) <= gap
     )
 
 
-def squared_norm(effort: str, seed: int, *, mended: bool = False) -> Contrast:
+def examine_squared_norm(
+    effort: str, seed: int, *, is_corrected: bool = False
+) -> ExaminationEvidence:
     """(15): f(theta) - f(theta_hat) <= sigma_hat eps^2 implies |theta - theta_hat|^2 <= eps^2."""
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
-    problem, printed = beside_the_truth(_WIDE, 1, share), _printed_error(share)
+    problem, printed = (
+        make_biased_minimiser_problem(_WIDE, 1, share),
+        _compute_printed_statistical_error(share),
+    )
     truth = problem.value(problem.minimiser + share * scipy.linalg.hadamard(_WIDE)[-1] / _WIDE)
     gap = problem.sigma_hat * printed
-    own = _squared(share, 8.0 * gap) / (8.0 * printed)
-    ratio, corrected = _squared(share, gap) / printed, _corrected(share)
-    return compared(corrected if mended else ratio, corrected).under(
+    own = _compute_squared_distance(share, 8.0 * gap) / (8.0 * printed)
+    ratio, corrected = (
+        _compute_squared_distance(share, gap) / printed,
+        _compute_corrected_ratio(share),
+    )
+    return compare_ratios(corrected if is_corrected else ratio, corrected).with_readings(
         {
             "8 in place of 1, e of (28)": 4.0 * corrected,
             "8 in place of 1, e as printed": own,
             "half of the square": 0.5 * ratio,
-            "half of the gap": _squared(share, 0.5 * gap) / printed,
-            "the gap to f(theta*)": _squared(share, gap + truth) / printed,
-            "iterates of CGS": _of_cgs(share, gap) / printed,
+            "half of the gap": _compute_squared_distance(share, 0.5 * gap) / printed,
+            "the gap to f(theta*)": _compute_squared_distance(share, gap + truth) / printed,
+            "iterates of CGS": _cgs_distance(share, gap) / printed,
         }
     )
 
 
-def _corrected(share: float) -> float:
+def _compute_corrected_ratio(share: float) -> float:
     """Return |theta - theta_hat|^2 over 4 eps_stat^2, eps_stat^2 with 8 in place of 1."""
     error = error_beside_the_truth(_WIDE, 1, share)
-    return _squared(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
+    return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
 
-def one_side_squared(effort: str, seed: int, *, mended: bool = False) -> Contrast:
+def examine_one_sided_square(
+    effort: str, seed: int, *, is_corrected: bool = False
+) -> ExaminationEvidence:
     """(22): the same with |theta - theta_hat| <= eps^2, of which one side scales with theta."""
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
-    printed, corrected = _printed_error(share), _corrected(share)
+    printed, corrected = _compute_printed_statistical_error(share), _compute_corrected_ratio(share)
     gap = (1.0 - 8.0 / _WIDE) * printed
-    square, own = _squared(share, gap), _squared(share, 8.0 * gap) / (8.0 * printed)
-    return compared(corrected if mended else math.sqrt(square) / printed, corrected).under(
+    square, own = (
+        _compute_squared_distance(share, gap),
+        _compute_squared_distance(share, 8.0 * gap) / (8.0 * printed),
+    )
+    return compare_ratios(
+        corrected if is_corrected else math.sqrt(square) / printed, corrected
+    ).with_readings(
         {
             "both sides squared": square / printed,
             "no side squared": math.sqrt(square / printed),
@@ -182,10 +209,10 @@ def one_side_squared(effort: str, seed: int, *, mended: bool = False) -> Contras
 
 CLAIMS = (STAT,)
 
-_EPS_STAT = Quote(text="Statistical error", place="section 3, the definitions before (10)")
+_EPS_STAT = Quote(text="Statistical error", location="section 3, the definitions before (10)")
 _FROM_28 = Quote(
     text="where the last inequality combines (28), Cauchy-Schwarz inequality and the definition of",
-    place="appendix A, after (29)",
+    location="appendix A, after (29)",
 )
 _INSTANCE = (
     "d = 256, the l1 ball, Hessian I - d w w' with |w|_1 = 1: the truth is an entry, theta_hat = "
@@ -197,23 +224,23 @@ ERRATA = (
         name="li2019-(15)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^|^2 <= eps_stat^2",
         corrected="it gives |t-t^|^2 <= 4 eps_stat^2, with 8 tau in place of tau in eps_stat^2",
-        printed=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        examine=squared_norm,
+        printed_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        corrected_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        examine=examine_squared_norm,
         claim=STAT,
         objection="Show a proof of (15) from (28) and (29), or print 4 eps_stat^2 on its right, "
         "with 8 tau in place of tau in it: then it is right.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 _EPS_STAT,
                 Quote(
                     text="Furthermore, take … whenever … holds, we would have",
-                    place="theorem 1, (15)",
+                    location="theorem 1, (15)",
                 ),
                 _FROM_28,
             ),
-            assumed="theta in f(theta_t) - f(theta) before (15) is theta_hat",
+            assumption="theta in f(theta_t) - f(theta) before (15) is theta_hat",
             derivation=(
                 "(28): phi(Delta) <= 2 phi_bar |Delta| + 2 e, with phi(Delta*) in e once; the e of "
                 "eps_stat as printed has it twice, and is larger.",
@@ -240,19 +267,19 @@ ERRATA = (
         name="li2019-(22)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^| <= eps_stat^2",
         corrected="the left side lacks its square, and the right side the factor of (15)",
-        printed=product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
-        right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        examine=one_side_squared,
+        printed_formula=product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
+        corrected_formula=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        examine=examine_one_sided_square,
         claim=STAT,
         objection="Show a copy with the square on the left; then it is (15), and what makes that "
         "right.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
-                Quote(text="Furthermore, take … holds, we have", place="theorem 2, (22)"),
+                Quote(text="Furthermore, take … holds, we have", location="theorem 2, (22)"),
                 _EPS_STAT,
             ),
-            assumed="as for (15)",
+            assumption="as for (15)",
             derivation=(
                 "If x is measured in another unit, the left side scales once and the right twice; "
                 "(15), (18) and (25) have squares on both sides.",

@@ -8,18 +8,18 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS, condg
 from pfbench.base.protocols import Point
-from pfbench.claims.li2019 import steps
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.claims.li2019 import shared_runs
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
-    across,
-    all_of,
-    by_schedule,
+    combine_all,
+    combine_families,
     decide_exponent,
     decide_inequality,
     fit_exponent,
+    mark_by_schedule,
 )
 from pfbench.verification.units import NUMBER, VALUE, formula
 
@@ -27,27 +27,27 @@ _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedu
 
 # --- the gap --------------------------------------------------------------------------------------
 
-_SHAPES = steps.shapes(d=64, kappa=100.0)
+_SHAPES = shared_runs.shapes(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
     """Check f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration."""
-    T, d = trial.pick(8, 11), trial.pick(64, 256)
-    kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
-    tested = steps.families(trial, _SHAPES, d, kappas, trial.pick(1, 3))
-    parts = {name: steps.halving(trial, problem, T) for name, problem in tested.items()}
-    return Evidence(across(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
+    T, d = trial.choose_by_effort(8, 11), trial.choose_by_effort(64, 256)
+    kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
+    tested = shared_runs.families(trial, _SHAPES, d, kappas, trial.choose_by_effort(1, 3))
+    parts = {name: shared_runs.halving(trial, problem, T) for name, problem in tested.items()}
+    return Evidence(combine_families(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
 
 
 GAP = _of_theorem1(
     name="li2019-thm1",
     kind="bound",
     statement="f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    assumptions=(steps.STRONG, "f convex", "L >= L_f"),
-    instances=(*_SHAPES.values(), steps.SINGULAR, steps.REGRESSION),
-    takes=(0.5, 20.0),
+    assumptions=(shared_runs.STRONG, "f convex", "L >= L_f"),
+    instances=(*_SHAPES.values(), shared_runs.SINGULAR, shared_runs.REGRESSION),
+    expected_seconds=(0.5, 20.0),
     check=check_gap,
-    formulas=(formula(steps.halved, VALUE),),
+    formulas=(formula(shared_runs.compute_halved_gap_bound, VALUE),),
 )
 
 # --- full gradients -------------------------------------------------------------------------------
@@ -55,27 +55,36 @@ GAP = _of_theorem1(
 
 def component_gradients(n: int, N: int, delta0: float, epsilon: float) -> int:
     """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
-    return n * N * steps.restarts(delta0, epsilon)
+    return n * N * shared_runs.restarts(delta0, epsilon)
 
 
-_NARROW = steps.shapes(d=32, kappa=50.0)
+_NARROW = shared_runs.shapes(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
     """Check that accuracy epsilon is reached with exactly the claimed SFO."""
-    kappas = trial.pick((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
+    kappas = trial.choose_by_effort((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
     counts, gaps = {}, {}
-    for name, tested in steps.families(trial, _NARROW, trial.pick(32, 128), kappas).items():
+    for name, tested in shared_runs.families(
+        trial, _NARROW, trial.choose_by_effort(32, 128), kappas
+    ).items():
         delta0 = tested.constants.delta
-        for accuracy in trial.pick((300.0,), (3.0, 30.0, 300.0, 1000.0)):
+        for accuracy in trial.choose_by_effort((300.0,), (3.0, 30.0, 300.0, 1000.0)):
             epsilon = delta0 / accuracy
-            run = trial.run(tested.problem, trial.scheduled(epsilon, tested.constants))
+            run = trial.run(tested.problem, trial.make_scheduled(epsilon, tested.constants))
             claimed = component_gradients(tested.problem.n, tested.N, delta0, epsilon)
-            counts[f"{name}, delta0/{accuracy:g}"] = steps.exactly(run.counts.sfo, claimed)
-            reached = decide_inequality([steps.share(tested.gap(run.x), epsilon)])
+            counts[f"{name}, delta0/{accuracy:g}"] = shared_runs.decide_exact_count(
+                run.counts.sfo, claimed
+            )
+            reached = decide_inequality([shared_runs.share(tested.gap(run.x), epsilon)])
             gaps[f"{name}, delta0/{accuracy:g}"] = reached
     return Evidence(
-        all_of({"SFO": by_schedule(steps.summary(counts)), "accuracy": steps.summary(gaps)}),
+        combine_all(
+            {
+                "SFO": mark_by_schedule(shared_runs.summary(counts)),
+                "accuracy": shared_runs.summary(gaps),
+            }
+        ),
         {"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
         len(counts),
     )
@@ -85,9 +94,9 @@ FO = _of_theorem1(
     name="li2019-thm1-fo",
     kind="count",
     statement="accuracy eps costs n N_t ceil(log2(delta0/eps)) SFO",
-    assumptions=(steps.STRONG,),
-    instances=(*_NARROW.values(), steps.SINGULAR, steps.REGRESSION),
-    takes=(0.8, 10.0),
+    assumptions=(shared_runs.STRONG,),
+    instances=(*_NARROW.values(), shared_runs.SINGULAR, shared_runs.REGRESSION),
+    expected_seconds=(0.8, 10.0),
     check=check_fo,
     formulas=(formula(component_gradients, NUMBER, epsilon=VALUE),),
 )
@@ -95,24 +104,24 @@ FO = _of_theorem1(
 # --- linear minimisations -------------------------------------------------------------------------
 
 
-def spread_out(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
+def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
     """Return the first term of the bound of the LO of T outer iterations: what prox steps take."""
-    N = steps.period(L, sigma_hat)
+    N = shared_runs.period(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L))
 
 
-def at_least(L: float, sigma_hat: float, T: int) -> float:
+def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
     """Return the second term, 2 N_t T: half of it is one LO in each inner iteration."""
-    return 2.0 * steps.period(L, sigma_hat) * T
+    return 2.0 * shared_runs.period(L, sigma_hat) * T
 
 
-_SIMPLEX = instance(quadratics.face_of_simplex, d=64, kappa=1.0)
+_SIMPLEX = make_instance(quadratics.face_of_simplex, d=64, kappa=1.0)
 _FACES = {
     "face of the simplex": _SIMPLEX,
-    "face of the l1 ball": instance(quadratics.face_of_l1_ball, d=64, kappa=1.0),
-    "face with L/sigma_hat=100": instance(quadratics.face_of_simplex, d=64, kappa=100.0),
+    "face of the l1 ball": make_instance(quadratics.face_of_l1_ball, d=64, kappa=1.0),
+    "face with L/sigma_hat=100": make_instance(quadratics.face_of_simplex, d=64, kappa=100.0),
 }
-_STEEP = instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
+_STEEP = make_instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
 
 def check_lo(trial: Trial) -> Evidence:
@@ -122,42 +131,50 @@ def check_lo(trial: Trial) -> Evidence:
     LO in each inner iteration must grow no faster than it, as 1/epsilon. The second counts at a
     steep vertex. The sum is near its bound only if both are.
     """
-    rng, d = trial.rng("problems"), trial.pick(64, 512)
+    rng, d = trial.rng("problems"), trial.choose_by_effort(64, 512)
     faces = {name: face(rng, d=d) for name, face in _FACES.items()}
-    faces["singular Hessian"] = steps.SINGULAR(rng)
-    lengths = trial.pick((4, 7), (4, 8, 12))
+    faces["singular Hessian"] = shared_runs.SINGULAR(rng)
+    lengths = trial.choose_by_effort((4, 7), (4, 8, 12))
     first, second = {}, {}
     for T in lengths:
         for name, problem in faces.items():
-            c = steps.known(problem).constants
-            beyond = _calls(trial, problem, T) - at_least(c.L_f, c.sigma_hat, T)
-            most = spread_out(c.L_f, c.D, c.sigma_hat, c.delta, T)
-            first[f"{name}, T={T}"] = decide_inequality([max(0.0, beyond) / most])
+            c = shared_runs.from_quadratic(problem).constants
+            excess = _calls(trial, problem, T) - lo_second_term(c.L_f, c.sigma_hat, T)
+            upper = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T)
+            first[f"{name}, T={T}"] = decide_inequality([max(0.0, excess) / upper])
         problem = _STEEP(rng, d=d)
-        c = steps.known(problem).constants
-        both = spread_out(c.L_f, c.D, c.sigma_hat, c.delta, T) + at_least(c.L_f, c.sigma_hat, T)
+        c = shared_runs.from_quadratic(problem).constants
+        both = lo_first_term(c.L_f, c.D, c.sigma_hat, c.delta, T) + lo_second_term(
+            c.L_f, c.sigma_hat, T
+        )
         ratio = _calls(trial, problem, T) / both
         second[f"steep vertex of the simplex, T={T}"] = decide_inequality([ratio])
     growth, runs = _growth(trial)
-    parts = {"first term": across(first), "second term": across(second), "growth": growth}
+    parts = {
+        "first term": combine_families(first),
+        "second term": combine_families(second),
+        "growth": growth,
+    }
     claimed = {"ratio": 1.0, "exponent of 1/epsilon": 1.0}
-    return Evidence(all_of(parts), claimed, len(first) + len(second) + runs)
+    return Evidence(combine_all(parts), claimed, len(first) + len(second) + runs)
 
 
 def _growth(trial: Trial) -> tuple[Decision, int]:
     """Decide the exponent of 1/epsilon in the LO beyond one in each inner iteration, on a face."""
-    lengths = trial.pick(range(4, 12), range(4, 14))
+    lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
-    c = steps.known(problem).constants
-    beyond = [_calls(trial, problem, T) - at_least(c.L_f, c.sigma_hat, T) / 2.0 for T in lengths]
-    counted = [extra if extra > 0.0 else math.nan for extra in beyond]
+    c = shared_runs.from_quadratic(problem).constants
+    differences = [
+        _calls(trial, problem, T) - lo_second_term(c.L_f, c.sigma_hat, T) / 2.0 for T in lengths
+    ]
+    counted = [extra if extra > 0.0 else math.nan for extra in differences]
     return decide_exponent(fit_exponent([2.0**T for T in lengths], counted), 1.0), len(lengths)
 
 
-def _calls(trial: Trial, problem: quadratics.Quadratic, T: int) -> int:
+def _calls(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
     """Return the LO of the schedule with T outer iterations."""
-    c = steps.known(problem).constants
-    return trial.run(problem, trial.scheduled(c.delta * 2.0**-T, c)).counts.lo
+    c = shared_runs.from_quadratic(problem).constants
+    return trial.run(problem, trial.make_scheduled(c.delta * 2.0**-T, c)).counts.lo
 
 
 LO = _of_theorem1(
@@ -166,28 +183,28 @@ LO = _of_theorem1(
     statement=(
         "LO <= 288 L D^2 2^T/delta0 (N_t^2 sigma_hat/(64 L)) + 2 N_t T, T = ceil(log2(delta0/eps))"
     ),
-    assumptions=(steps.STRONG,),
-    instances=(*_FACES.values(), steps.SINGULAR, _STEEP),
-    takes=(0.5, 6.0),
+    assumptions=(shared_runs.STRONG,),
+    instances=(*_FACES.values(), shared_runs.SINGULAR, _STEEP),
+    expected_seconds=(0.5, 6.0),
     check=check_lo,
-    formulas=(formula(spread_out, NUMBER), formula(at_least, NUMBER)),
+    formulas=(formula(lo_first_term, NUMBER), formula(lo_second_term, NUMBER)),
 )
 
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class LargeVertices(Changed):
+class LargeVertices(OverriddenOracles):
     """The linear minimisation answers for a set half as large again."""
 
     def lo(self, g: Any) -> Point:
         """Return 1.5 times the vertex."""
-        v = self._right.lo(g)
+        v = self._original.lo(g)
         return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())
 
 
 CLAIMS = (GAP, FO, LO)
 
-_schedule = partial(Mutant.edited, CGS, CGS)
+_schedule = partial(Mutant.from_edits, CGS, CGS)
 
 MUTANTS = (
     _schedule(
@@ -202,7 +219,7 @@ MUTANTS = (
         {"restarts=max(1, round_up(": "restarts=max(1, round_down("},
         FO,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         CGS,
         condg,
         "li2019-double-lo",

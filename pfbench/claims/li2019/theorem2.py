@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.sliding import STORC
-from pfbench.claims.li2019 import steps
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.quadratics import restricted
-from pfbench.verification.statistics import Decision, decide_mean, given
+from pfbench.claims.li2019 import shared_runs
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.quadratics import make_restricted_quadratic
+from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch(L: float, L_max: float, sigma_hat: float) -> int:
     """Return m = 5200 N_t L_max/sigma_hat, rounded up (convex components)."""
-    return math.ceil(5200.0 * steps.period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
+    return math.ceil(5200.0 * shared_runs.period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
 
 
 def component_gradients(n: int, N: int, m: int, T: int) -> int:
@@ -32,8 +32,8 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
 
 # --- the instances --------------------------------------------------------------------------------
 
-_SHAPES = steps.shapes(d=32, kappa=1.0)
-_SINGULAR = instance(restricted, d=128, support=2, blind=2)
+_SHAPES = shared_runs.shapes(d=32, kappa=1.0)
+_SINGULAR = make_instance(make_restricted_quadratic, d=128, support=2, blind=2)
 
 RUNS = 48
 """Runs of which the mean is decided: enough for one of 0.4 of its bound."""
@@ -41,21 +41,25 @@ _of_storc = partial(
     Claim,
     kind="bound",
     algorithm="storc",
-    assumptions=(steps.STRONG, "every f_i convex and L_max-smooth"),
+    assumptions=(shared_runs.STRONG, "every f_i convex and L_max-smooth"),
     instances=(*_SHAPES.values(), _SINGULAR),
     schedule="theory: m = 5200 N_t L_max/sigma_hat",
 )
 
 
-def _well_conditioned(trial: Trial) -> dict[str, steps.Known]:
+def _well_conditioned(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
     """Return problems with L/sigma_hat <= 25, on which the theorem's batch is affordable."""
-    rng, d = trial.rng("problems"), trial.pick(32, 128)
-    found = {
-        f"{shape}, L/sigma_hat={kappa:g}": steps.known(problem(rng, d=d, kappa=kappa))
+    rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
+    problems = {
+        f"{shape}, L/sigma_hat={kappa:g}": shared_runs.from_quadratic(
+            problem(rng, d=d, kappa=kappa)
+        )
         for shape, problem in _SHAPES.items()
-        for kappa in trial.pick((1.0,), (1.0, 4.0, 25.0))
+        for kappa in trial.choose_by_effort((1.0,), (1.0, 4.0, 25.0))
     }
-    return found | {"singular Hessian on the l1 ball": steps.known(_SINGULAR(rng))}
+    return problems | {
+        "singular Hessian on the l1 ball": shared_runs.from_quadratic(_SINGULAR(rng))
+    }
 
 
 # --- the gap --------------------------------------------------------------------------------------
@@ -63,23 +67,29 @@ def _well_conditioned(trial: Trial) -> dict[str, steps.Known]:
 
 def check_gap(trial: Trial) -> Evidence:
     """Check E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the SFO of the schedule."""
-    T, runs = trial.pick(6, 10), RUNS
+    T, runs = trial.choose_by_effort(6, 10), RUNS
     means, counts = {}, {}
     for name, tested in _well_conditioned(trial).items():
         c = tested.constants
         ratios, sfo = np.zeros((runs, T)), 0
         for i, seed in enumerate(trial.seeds(runs, name)):
-            for t, k, step in steps.inner(trial, tested, T, seed):
+            for t, k, step in shared_runs.inner(trial, tested, T, seed):
                 if k == tested.N and t <= T:
                     gap = max(0.0, tested.gap(step.state.x))
-                    ratios[i, t - 1] = steps.share(gap, steps.halved(c.delta, t))
+                    ratios[i, t - 1] = shared_runs.share(
+                        gap, shared_runs.compute_halved_gap_bound(c.delta, t)
+                    )
             sfo = step.counts().sfo
         for t in range(T):
             means[f"{name}, t={t + 1}"] = decide_mean(ratios[:, t], 1.0)
         m = batch(c.L_f, c.L_max, c.sigma_hat)
-        counts[name] = steps.exactly(sfo, component_gradients(tested.problem.n, tested.N, m, T))
+        counts[name] = shared_runs.decide_exact_count(
+            sfo, component_gradients(tested.problem.n, tested.N, m, T)
+        )
     return Evidence(
-        given({"mean": steps.summary(means)}, {"SFO": steps.summary(counts)}),
+        combine_with_conditions(
+            {"mean": shared_runs.summary(means)}, {"SFO": shared_runs.summary(counts)}
+        ),
         {"mean: ratio": 1.0, "condition SFO: ratio": 1.0},
         runs * len(counts),
     )
@@ -89,9 +99,9 @@ THM2 = _of_storc(
     name="li2019-thm2",
     source="li2019 theorem 2",
     statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    takes=(1.5, 40.0),
+    expected_seconds=(1.5, 40.0),
     check=check_gap,
-    formulas=(formula(steps.halved, VALUE),),
+    formulas=(formula(shared_runs.compute_halved_gap_bound, VALUE),),
 )
 
 # --- the variance ---------------------------------------------------------------------------------
@@ -103,16 +113,16 @@ def check_variance(trial: Trial) -> Evidence:
     for name, tested in _well_conditioned(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
-        T = trial.pick(12, 16) if easy else trial.pick(5, 8)
+        T = trial.choose_by_effort(12, 16) if easy else trial.choose_by_effort(5, 8)
         parts |= variances(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
-    decision = steps.summary(parts)
+    decision = shared_runs.summary(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
 def variances(
-    trial: Trial, name: str, tested: steps.Known, T: int, runs: int, **given: Any
+    trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
     """Return, for each t <= T, the decision on the mean over k of error over bound.
 
@@ -121,11 +131,11 @@ def variances(
     L, N = tested.constants.L_f, tested.N
     ratios = np.zeros((runs, T, N))
     for i, seed in enumerate(trial.seeds(runs, name)):
-        for t, k, step in steps.inner(trial, tested, T, seed, **given):
+        for t, k, step in shared_runs.inner(trial, tested, T, seed, **overrides):
             if t <= T:
-                error = step.yielded - tested.problem.gradient(step.at)
-                bound = variance_bound(L, tested.squared_distance(t), N, k)
-                ratios[i, t - 1, k - 1] = steps.share(float(np.vdot(error, error)), bound)
+                error = step.estimate_yielded - tested.problem.gradient(step.estimate_point)
+                bound = variance_bound(L, tested.compute_squared_distance_bound(t), N, k)
+                ratios[i, t - 1, k - 1] = shared_runs.share(float(np.vdot(error, error)), bound)
     parts = {}
     for t in range(T):
         decision = decide_mean(ratios[:, t].mean(axis=1), 1.0)
@@ -141,11 +151,11 @@ VARIANCE = _of_storc(
         "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
         "is tested for each t"
     ),
-    takes=(1.5, 16.0),
+    expected_seconds=(1.5, 16.0),
     check=check_variance,
     formulas=(
         formula(variance_bound, SQUARE, squared=(0, 2)),
-        formula(steps.squared_distance, (0, 2)),
+        formula(shared_runs.compute_squared_distance_bound, (0, 2)),
         formula(batch, NUMBER),
     ),
 )
@@ -154,7 +164,7 @@ VARIANCE = _of_storc(
 
 CLAIMS = (THM2, VARIANCE)
 
-_estimate = partial(Mutant.edited, STORC, STORC.gradient)
+_estimate = partial(Mutant.from_edits, STORC, STORC.gradient)
 
 MUTANTS = (
     _estimate(
@@ -178,7 +188,7 @@ MUTANTS = (
         THM2,
         VARIANCE,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         STORC,
         STORC,
         "li2019-root-batch",

@@ -3,7 +3,9 @@
 A file for each family, as `pfbench/algorithms/` has them, states the schedules.
 """
 
-from pfbench.claims.methods import every, faults
+from pfbench.claims.methods import every, reference_faults
 from pfbench.verification.claim import Paper
 
-PAPER = Paper.of("methods", "The methods as their sources state them", (every, faults))
+PAPER = Paper.from_files(
+    "methods", "The methods as their sources state them", (every, reference_faults)
+)

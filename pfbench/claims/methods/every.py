@@ -1,27 +1,41 @@
 """The claims about methods, and the published schedules, of all families."""
 
 from pfbench.claims.methods import (
-    accelerated,
-    frank_wolfe,
-    lan_sliding,
-    loopless,
-    loopless_frank_wolfe,
-    natasha,
-    nfwu,
-    proximal,
+    reference_accelerated,
+    reference_frank_wolfe,
+    reference_lan_sliding,
+    reference_loopless,
+    reference_loopless_frank_wolfe,
+    reference_natasha,
+    reference_nfwu,
+    reference_proximal,
+    reference_sliding,
+    reference_spider,
+    reference_stochastic_frank_wolfe,
     restarted,
-    sliding,
-    spider,
-    stochastic_frank_wolfe,
 )
-from pfbench.claims.methods.stating import claims_about_methods
+from pfbench.claims.methods.method_claims import claims_about_methods
 from pfbench.verification import Claim
 
 SCHEDULES = {
     published.name: published
     for family in (
-        *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted, proximal, spider),
-        *(accelerated, natasha, loopless, loopless_frank_wolfe, lan_sliding),
+        *(
+            reference_frank_wolfe,
+            reference_stochastic_frank_wolfe,
+            reference_nfwu,
+            reference_sliding,
+            restarted,
+            reference_proximal,
+            reference_spider,
+        ),
+        *(
+            reference_accelerated,
+            reference_natasha,
+            reference_loopless,
+            reference_loopless_frank_wolfe,
+            reference_lan_sliding,
+        ),
     )
     for published in family.SCHEDULES
 }
@@ -30,6 +44,6 @@ SCHEDULES = {
 CLAIMS = tuple(claims_about_methods(SCHEDULES))
 
 
-def claim_about(what: str, name: str) -> Claim:
+def claim_about(subject: str, name: str) -> Claim:
     """Return a claim about a method by what it tests and the method's name."""
-    return next(one for one in CLAIMS if one.name == f"methods-{what}-{name}")
+    return next(claim for claim in CLAIMS if claim.name == f"methods-{subject}-{name}")

@@ -3,15 +3,15 @@
 import math
 from dataclasses import replace
 
-from pfbench.claims.methods.schedules import SLIDING
+from pfbench.claims.methods.reference_schedules import SLIDING
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
-def of_cgs(asked: ScheduleRequest) -> Printed:
+def cgs_schedule(request: ScheduleRequest) -> Printed:
     """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts, at least 1."""
-    c = asked.constants
+    c = request.constants
     return {
-        "restarts": math.log2(c.delta / asked.epsilon) if c.delta > 2.0 * asked.epsilon else 1,
+        "restarts": math.log2(c.delta / request.epsilon) if c.delta > 2.0 * request.epsilon else 1,
         "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
         "smoothness": c.L_f,
         "curvature": c.sigma_hat,
@@ -19,14 +19,14 @@ def of_cgs(asked: ScheduleRequest) -> Printed:
     }
 
 
-def of_storc(asked: ScheduleRequest) -> Printed:
+def storc_schedule(request: ScheduleRequest) -> Printed:
     """Return theorem 2's m: 5200 N L_max/sigma_hat where f_i are convex, else 8000 N L~/sigma_hat.
 
     L~ = (L_max + ell)(1 + ell/sigma_hat). In practice m = n^(2/3), as the theorem's is far above n.
     """
-    c, printed = asked.constants, of_cgs(asked)
+    c, printed = request.constants, cgs_schedule(request)
     N = float(printed["period"] or 0.0)
-    if asked.is_practical:
+    if request.is_practical:
         m = c.n ** (2.0 / 3.0)
     elif c.ell == 0.0:
         m = 5200.0 * N * c.L_max / c.sigma_hat
@@ -36,21 +36,23 @@ def of_storc(asked: ScheduleRequest) -> Printed:
     return {**printed, "batch": m}
 
 
-CONVEX = tuple(replace(one, constants=replace(one.constants, ell=0.0)) for one in SLIDING)
+CONVEX = tuple(
+    replace(request, constants=replace(request.constants, ell=0.0)) for request in SLIDING
+)
 
-PRACTICAL = tuple(replace(one, is_practical=True) for one in SLIDING)
+PRACTICAL = tuple(replace(request, is_practical=True) for request in SLIDING)
 
 SCHEDULES = (
     PublishedSchedule(
         name="cgs",
         requests=SLIDING,
-        schedule=of_cgs,
+        schedule=cgs_schedule,
         attribution="li2019 theorem 1 with (10), L_f for its L",
     ),
     PublishedSchedule(
         name="storc",
         requests=(*SLIDING, *CONVEX, *PRACTICAL),
-        schedule=of_storc,
+        schedule=storc_schedule,
         attribution="li2019 theorem 2 with (10) to (12); L_f in N and L_max in m for its one L, "
         "and the practical m = n^(2/3), are of pfbench",
     ),

@@ -8,20 +8,29 @@ copy made by machine: a statement that fails as it was read there is *doubtful*,
 
 from pfbench.claims.pethick2025 import (
     almond,
+    averaged_errors,
     constrained,
-    corrected,
-    errors,
-    findings,
+    failing_steps,
     geometry,
     identities,
     unconstrained,
+    uscg_storm,
 )
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "pethick2025",
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    (geometry, identities, errors, unconstrained, constrained, corrected, almond, findings),
+    (
+        geometry,
+        identities,
+        averaged_errors,
+        unconstrained,
+        constrained,
+        uscg_storm,
+        almond,
+        failing_steps,
+    ),
 )
 """All that is said of the paper."""

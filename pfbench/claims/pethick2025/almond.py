@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import USCG, Almond
-from pfbench.base.protocols import Asked, Gradient
+from pfbench.algorithms.norm_ball_methods import USCG, Almond
+from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point, State
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.normed import Until, on_vectors
-from pfbench.verification.stating.mean_along import dual_norm, known
-from pfbench.verification.statistics import all_of, decide_exact
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import GRADIENT, formula
 
 TAU = 1.0
@@ -30,15 +30,17 @@ FLOOR, BELOW = 0.9, 0.4
 _SEEDS = 3
 
 
-def floor_of(sigma: float) -> float:
+def compute_averaged_sign_floor(sigma: float) -> float:
     """Return tau = sigma/sqrt(3), where averaged signs settle."""
     return sigma / math.sqrt(3.0)
 
 
-def skewed(K: int) -> Until:
+def make_skewed_noise_problem(K: int) -> HorizonProblem:
     """Return x^2/2 from 3 tau with noise whose median is not its mean."""
     noise = ((3.0 * TAU,), *((-TAU,),) * 3)
-    return Until.of(on_vectors("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K)
+    return HorizonProblem.from_problem(
+        vector_quadratic("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K
+    )
 
 
 def settles(trial: Trial) -> Evidence:
@@ -47,29 +49,36 @@ def settles(trial: Trial) -> Evidence:
     Over runs it varies by some hundredths of tau, and the gap between the limits is half of tau.
     """
     parts, numbers = {}, {}
-    (one,) = trial.claim.instances
-    problem = one()
-    tau = floor_of(known(problem)["sigma"])
+    (item,) = trial.claim.instances
+    problem = item()
+    tau = compute_averaged_sign_floor(norm_constants(problem)["sigma"])
     common: Any = {"iterations": problem.K, "batch": 1, "step": 20.0 / problem.K}
     methods: dict[str, list[Any]] = {
         "almond": [trial.make(**common, alpha=alpha) for alpha in (0.1, 0.5)],
         "uscg": [USCG(**common, alpha=0.1)],
     }
-    for name, every in methods.items():
-        found = [
-            _late(trial, problem, made, seed)
-            for made in every
+    for name, method in methods.items():
+        mean_final_distances = [
+            _mean_final_distance(trial, problem, created, seed)
+            for created in method
             for seed in trial.seeds(_SEEDS, name)
         ]
-        right = min(found) >= FLOOR * tau if name == "almond" else max(found) <= BELOW * tau
-        numbers = {"least": min(found) / tau, "most": max(found) / tau}
-        said = f"It settles from {numbers['least']:.3g} to {numbers['most']:.3g} tau."
-        parts[name] = decide_exact(right, said, said, numbers)
-    return Evidence(all_of(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
+        right = (
+            min(mean_final_distances) >= FLOOR * tau
+            if name == "almond"
+            else max(mean_final_distances) <= BELOW * tau
+        )
+        numbers = {
+            "least": min(mean_final_distances) / tau,
+            "most": max(mean_final_distances) / tau,
+        }
+        statement = f"It settles from {numbers['least']:.3g} to {numbers['most']:.3g} tau."
+        parts[name] = decide_exact(right, statement, statement, numbers)
+    return Evidence(combine_all(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
 
 
-def _late(trial: Trial, problem: Until, made: Any, seed: int) -> float:
-    points = [np.array(x) for x, _ in trial.moves(problem, made, seed)]
+def _mean_final_distance(trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int) -> float:
+    points = [np.array(x) for x, _ in trial.moves(problem, algorithm, seed)]
     return float(np.mean([dual_norm(problem, x) for x in points[len(points) // 2 :]]))
 
 
@@ -82,12 +91,12 @@ ALMOND_FLOOR = Claim(
         "and small step, and uSCG with the same step and alpha = 0.1 below 0.4 tau (ours)"
     ),
     check=settles,
-    instances=(instance(skewed, K=2_000),),
+    instances=(make_instance(make_skewed_noise_problem, K=2_000),),
     algorithm="almond",
     assumptions=("noise whose median is not its mean",),
     schedule="gamma = 0.01, alpha = 0.1 and 0.5",
-    takes=(1.5, 1.5),
-    formulas=(formula(floor_of, GRADIENT, sigma=GRADIENT),),
+    expected_seconds=(1.5, 1.5),
+    formulas=(formula(compute_averaged_sign_floor, GRADIENT, sigma=GRADIENT),),
 )
 
 CLAIMS = (ALMOND_FLOOR,)
@@ -99,22 +108,22 @@ CLAIMS = (ALMOND_FLOOR,)
 class AveragesGradients(Almond):
     """Averages gradients, and takes the minimiser of the average."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `USCG.run`."""
-        given: Any = {"iterations": self.iterations, "step": self.step, "batch": self.batch}
-        yield from USCG(**given, alpha=self.alpha).run(ask, x, rng)
+        value: Any = {"iterations": self.iterations, "step": self.step, "batch": self.batch}
+        yield from USCG(**value, alpha=self.alpha).run(ask, x, rng)
 
 
-class Symmetric(Changed):
+class Symmetric(OverriddenOracles):
     """Noise of plus and minus tau, in equal parts, whose median is its mean."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the gradient with a sign of tau more, by the parity of the sample."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
-        return np.asarray(self._right.gradient(x) + TAU * signs.mean())
+        return np.asarray(self._original.gradient(x) + TAU * signs.mean())
 
 
 MUTANTS = (
-    Mutant.of("almond-averages-gradients", AveragesGradients, ALMOND_FLOOR),
+    Mutant.from_variant("almond-averages-gradients", AveragesGradients, ALMOND_FLOOR),
     Mutant.answering("almond-symmetric-noise", Symmetric, ALMOND_FLOOR),
 )

@@ -7,13 +7,13 @@ rho zeta is the Euclidean diameter of the ball.
 import math
 from functools import partial
 
-from pfbench.algorithms.norms import SCG
+from pfbench.algorithms.norm_ball_methods import SCG
 from pfbench.base.state import Point
 from pfbench.claims.pethick2025.descent import theorem
-from pfbench.claims.pethick2025.instances import held, held_with_noise
+from pfbench.claims.pethick2025.parabolas import line_instance, noisy_cube_instance
 from pfbench.points import combine
-from pfbench.verification import Mutant, instance
-from pfbench.verification.stating.mean_along import gap
+from pfbench.verification import Mutant, make_instance
+from pfbench.verification.statements.path_mean import gap
 from pfbench.verification.units import VALUE
 
 ALPHA = 1.0
@@ -86,12 +86,12 @@ ASSUMED = (
 
 _theorem = partial(
     theorem,
-    of=gap,
+    quantity=gap,
     unit=VALUE,
-    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
+    instances=(make_instance(line_instance, K=10_000), make_instance(noisy_cube_instance, K=100)),
     algorithm="scg",
     assumptions=ASSUMED,
-    takes=(0.8, 0.8),
+    expected_seconds=(0.8, 0.8),
 )
 
 CONSTANT = _theorem(
@@ -127,7 +127,7 @@ CLAIMS = (CONSTANT, VANISHING)
 class QuarterStep(SCG):
     """Steps by gamma/4."""
 
-    def moved(self, x: Point, v: Point) -> Point:
+    def update(self, x: Point, v: Point) -> Point:
         """Return x + (gamma/4)(v - x)."""
         return combine(x, v, 0.25 * self.step)
 
@@ -135,13 +135,13 @@ class QuarterStep(SCG):
 class WholeWayOnce(SCG):
     """Steps by 1/K, as if K steps were one way."""
 
-    def moved(self, x: Point, v: Point) -> Point:
+    def update(self, x: Point, v: Point) -> Point:
         """Return x + (v - x)/K."""
         return combine(x, v, 1.0 / self.iterations)
 
 
 MUTANTS = (
-    Mutant.of("scg-quarter-step", QuarterStep, CONSTANT, VANISHING),
-    Mutant.of("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
+    Mutant.from_variant("scg-quarter-step", QuarterStep, CONSTANT, VANISHING),
+    Mutant.from_variant("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
 )
 """Of theorem 5.7 the printed constants see neither."""

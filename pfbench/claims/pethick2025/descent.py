@@ -5,45 +5,52 @@ from functools import partial
 from typing import Any
 
 from pfbench.verification import Claim
-from pfbench.verification.stating.mean_along import MeanAlong, Numbers
+from pfbench.verification.statements.path_mean import Numbers, PathMeanBound
 from pfbench.verification.units import GRADIENT, Unit, formula
 
 
-def descended(
+def descent_bound(
     K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
     """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1."""
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
-def of_constant(c: Numbers, alpha: float) -> Numbers:
+def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
     """Return alpha and gamma = K^(-1/2) of theorems 5.4 and 5.6."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
-def of_vanishing(c: Numbers) -> Numbers:
+def vanishing_step_parameters(c: Numbers) -> Numbers:
     """Return gamma = K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) where none is given."""
     return {"step": c["K"] ** -0.75}
 
 
 def theorem(
-    number: str, *bounds: Callable[..., float], of: Any, unit: Unit, alpha: float = 0.0, **told: Any
+    number: str,
+    *bounds: Callable[..., float],
+    quantity: Any,
+    unit: Unit,
+    alpha: float = 0.0,
+    **report: Any,
 ) -> Claim:
     """Return the claim of a theorem: its bound as printed, and a sharper one; alpha vanishes if 0.
 
-    Both bound the mean of `of`, in its unit; `told` is as of `Claim`.
+    Both bound the mean of `quantity`, in its unit; `report` is as of `Claim`.
     """
     fixed, vanishing = {"alpha": alpha} if alpha else {}, "alpha_k = k^(-1/2), gamma = K^(-3/4)"
     return Claim(
         name=f"pethick2025-thm{number}",
         source=f"pethick2025 theorem {number}; sharper: pfbench",
-        check=MeanAlong(
+        check=PathMeanBound(
             bounds=dict(zip(("printed", "sharper"), bounds, strict=True)),
-            of=of,
-            parameters=partial(of_constant, alpha=alpha) if alpha else of_vanishing,
+            quantity=quantity,
+            parameters=partial(constant_step_parameters, alpha=alpha)
+            if alpha
+            else vanishing_step_parameters,
         ),
         schedule=f"alpha = {alpha:g}, gamma = K^(-1/2)" if alpha else vanishing,
         admits={} if alpha else {"step": (0.5, 1.0)},
-        formulas=tuple(formula(one, unit, fixed, sigma=GRADIENT) for one in bounds),
-        **told,
+        formulas=tuple(formula(bound, unit, fixed, sigma=GRADIENT) for bound in bounds),
+        **report,
     )

@@ -14,17 +14,17 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.additive_noise import MatrixLeastSquares
-from pfbench.problems.with_norm import Normed
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.norms import NormBall, Product
-from pfbench.sets.whole import WholeMatrices
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.normed import on_vectors
+from pfbench.sets.norms import NormBall, NormProduct
+from pfbench.sets.whole_space import WholeMatrices
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import vector_quadratic
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
-    across,
-    all_of,
+    combine_all,
+    combine_families,
     decide_exact,
     decide_inequality,
 )
@@ -38,25 +38,25 @@ _PAIRS = 40
 # --- instances ------------------------------------------------------------------------------------
 
 
-def vectors(norm: str) -> Normed:
+def vectors(norm: str) -> NormedProblem:
     """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a norm of vectors.
 
     In the l-infinity norm its smoothness is the sum of the h_j, attained at every vertex.
     """
-    return on_vectors(norm, weights=(1.0, 2.0, 3.0, 4.0), begin=(1.0, -1.0, 1.0, -1.0))
+    return vector_quadratic(norm, weights=(1.0, 2.0, 3.0, 4.0), begin=(1.0, -1.0, 1.0, -1.0))
 
 
-def matrices(norm: str) -> Normed:
+def matrices(norm: str) -> NormedProblem:
     """Return |A W|^2/2, W of shape (3, 5), in a norm of matrices.
 
     In the spectral norm its smoothness is |A|_F^2, as A has no more columns than W.
     """
     A = np.random.default_rng(5).standard_normal((4, 3))
     begin = np.eye(3, 5)
-    return Normed(
+    return NormedProblem(
         MatrixLeastSquares(
             set=WholeMatrices((3, 5)),
-            begin=begin,
+            start_point=begin,
             noise=np.zeros((1, 3, 5)),
             A=A,
             B=np.zeros((4, 5)),
@@ -65,33 +65,33 @@ def matrices(norm: str) -> Normed:
     )
 
 
-def blocks() -> Normed:
+def blocks() -> NormedProblem:
     """Return |x|^2/2 with a spectral block, one of columns and one of signs, of three radii."""
     balls = (
         norm_ball("spectral[radius=2]", (2, 3)),
         norm_ball("max-column-norm[radius=0.7]", (3, 2)),
         norm_ball("linf[radius=0.5]", (4,)),
     )
-    plain = on_vectors("l2", weights=(1.0,) * 16, begin=(1.0,) * 16)
-    return Normed(plain.inner, Product(balls))
+    plain = vector_quadratic("l2", weights=(1.0,) * 16, begin=(1.0,) * 16)
+    return NormedProblem(plain.inner, NormProduct(balls))
 
 
 _MATRICES = ("spectral", "nuclear", "max-row-norm", "max-column-norm", "linf", "l1")
 EVERY = (
-    *(instance(vectors, norm=f"{name}[radius=1.7]") for name in ("l1", "l2", "linf")),
-    *(instance(matrices, norm=f"{name}[radius=1.7]") for name in _MATRICES),
-    instance(blocks),
+    *(make_instance(vectors, norm=f"{name}[radius=1.7]") for name in ("l1", "l2", "linf")),
+    *(make_instance(matrices, norm=f"{name}[radius=1.7]") for name in _MATRICES),
+    make_instance(blocks),
 )
 
 
 def pool(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
     """Yield points at which ratios of norms are extreme: single entries, isometries, vertices."""
-    balls = ball.balls if isinstance(ball, Product) else (ball,)
+    balls = ball.balls if isinstance(ball, NormProduct) else (ball,)
     for number in range(len(balls)):
-        for made in (_single, _isometry, np.ones):
+        for created in (_single, _isometry, np.ones):
             parts = [
-                made(one.shape) if number == at else np.zeros(one.shape)
-                for at, one in enumerate(balls)
+                created(ball.shape) if number == index else np.zeros(ball.shape)
+                for index, ball in enumerate(balls)
             ]
             yield np.concatenate([part.ravel() for part in parts]).reshape(ball.shape)
     for _ in range(_PAIRS):
@@ -120,43 +120,43 @@ def geometry(trial: Trial) -> Evidence:
     Points are random ones, vertices, single entries and isometries, at which extremes are attained.
     """
     parts: dict[str, Decision] = {}
-    for one in trial.claim.instances:
-        problem = one()
-        asked = trial.subject.answering(problem).open(np.random.default_rng(0))
-        rng = trial.rng(one.key)
-        parts[f"{one.name} {one.key}"] = _of_ball(asked, problem.norm, rng)
-    return Evidence(all_of(parts), {"off": ROUNDING}, len(parts))
+    for instance in trial.claim.instances:
+        problem = instance()
+        file = trial.subject.answering(problem).open(np.random.default_rng(0))
+        rng = trial.rng(instance.key)
+        parts[f"{instance.name} {instance.key}"] = _decide_ball(file, problem.norm, rng)
+    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
 
 
-def _of_ball(asked: Any, right: NormBall, rng: np.random.Generator) -> Decision:
-    """Decide all that is said of one ball; `right` makes points, and has the norm itself."""
-    ball, points = asked.norm, list(pool(right, rng))
-    gradients = [*points, *(rng.standard_normal(right.shape) for _ in range(_PAIRS))]
+def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
+    """Decide all that is said of one ball; `reference` makes points, and has the norm itself."""
+    ball, points = oracles.norm, list(pool(reference, rng))
+    gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]
     lengths = [float(np.linalg.norm(x)) for x in points]
-    duals = [max_inner(right, x) for x in points]
-    off = {
+    duals = [max_inner(reference, x) for x in points]
+    deviation = {
         "zeta": max(a / b for a, b in zip(duals, lengths, strict=True)) / ball.zeta - 1.0,
         "rho_2": max(
-            float(np.linalg.norm(asked.lo(g))) for g in gradients
+            float(np.linalg.norm(oracles.lo(g))) for g in gradients
         ) / (ball.radius * ball.zeta) - 1.0,
-        "omega": max(right.norm(x) / b for x, b in zip(points, lengths, strict=True))
+        "omega": max(reference.norm(x) / b for x, b in zip(points, lengths, strict=True))
         / ball.omega
         - 1.0,
-        "dual norm": _worst(ball.dual(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),
-        "lmo": _worst(_off_minimum(asked, right, g) for g in gradients),
-        "free directions": _free(asked, right),
-        "projection": _worst(_off_nearest(ball, right, 3.0 * g) for g in gradients),
+        "dual norm": _max_finite(ball.dual(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),  # noqa: E501
+        "lmo": _max_finite(_minimality_error(oracles, reference, g) for g in gradients),
+        "free directions": _free(oracles, reference),
+        "projection": _max_finite(_projection_error(ball, reference, 3.0 * g) for g in gradients),
     }  # fmt: skip
-    worst = max(off, key=lambda name: abs(off[name]))
+    worst = max(deviation, key=lambda name: abs(deviation[name]))
     return decide_exact(
-        abs(off[worst]) <= ROUNDING,
+        abs(deviation[worst]) <= ROUNDING,
         "It is as defined.",
-        f"{worst} is off by {off[worst]:.3g}.",
-        {name: abs(number) for name, number in off.items()},
+        f"{worst} is off by {deviation[worst]:.3g}.",
+        {name: abs(number) for name, number in deviation.items()},
     )
 
 
-def _worst(numbers: Iterator[float]) -> float:
+def _max_finite(numbers: Iterator[float]) -> float:
     return max(numbers, key=abs)
 
 
@@ -166,32 +166,32 @@ def max_inner(ball: NormBall, x: Floats) -> float:
     return -float(np.vdot(x, v if isinstance(v, np.ndarray) else v.matrix())) / ball.radius
 
 
-def _off_minimum(asked: Any, ball: NormBall, g: Floats) -> float:
+def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
     """Return by how much <g, lmo(g)> misses -rho |g|_*, or |lmo(g)| exceeds rho."""
-    v = asked.lo(g)
+    v = oracles.lo(g)
     missed = float(np.vdot(g, v)) / (ball.radius * max_inner(ball, g)) + 1.0
-    beyond = max(0.0, ball.norm(v) / ball.radius - 1.0)
-    return missed if abs(missed) > beyond else beyond
+    excess = max(0.0, ball.norm(v) / ball.radius - 1.0)
+    return missed if abs(missed) > excess else excess
 
 
-def _free(asked: Any, ball: NormBall) -> float:
+def _free(oracles: Any, ball: NormBall) -> float:
     """Return how far the minimiser is from 0 where a gradient with a single entry leaves it free.
 
     0 is one for the gradient 0, too.
     """
-    found = [float(np.abs(asked.lo(np.zeros(ball.shape))).max())]
-    v = np.array(asked.lo(_single(ball.shape)))
+    results = [float(np.abs(oracles.lo(np.zeros(ball.shape))).max())]
+    v = np.array(oracles.lo(_single(ball.shape)))
     v.flat[0] = 0.0
-    return max(*found, float(np.abs(v).max())) / ball.radius
+    return max(*results, float(np.abs(v).max())) / ball.radius
 
 
-def _off_nearest(ball: Any, right: NormBall, y: Floats) -> float:
+def _projection_error(ball: Any, reference: NormBall, y: Floats) -> float:
     """Return by how much p = project(y) breaks |p| <= rho or rho |y - p|_* <= <y - p, p>."""
     p = ball.project(y)
-    size = right.radius * float(np.linalg.norm(y)) + 1e-300
-    beyond = max(0.0, right.norm(p) / right.radius - 1.0)
-    beaten = right.radius * max_inner(right, y - p) - float(np.vdot(y - p, p))
-    return max(beyond, beaten / size)
+    size = reference.radius * float(np.linalg.norm(y)) + 1e-300
+    excess = max(0.0, reference.norm(p) / reference.radius - 1.0)
+    beaten = reference.radius * max_inner(reference, y - p) - float(np.vdot(y - p, p))
+    return max(excess, beaten / size)
 
 
 def bound_of_gradient(L: float, gap: float) -> float:
@@ -205,16 +205,18 @@ def bound_of_gradient(L: float, gap: float) -> float:
 def dual_gap(trial: Trial) -> Evidence:
     """Compare |grad f(x)|_* with its bound at random points and along vertices."""
     parts: dict[str, Decision] = {}
-    for one in trial.claim.instances:
-        problem = one()
-        asked = trial.subject.answering(problem).open(np.random.default_rng(0))
-        L, least = problem.constants(problem.start()).L_norm, problem.inner.least
+    for instance in trial.claim.instances:
+        problem = instance()
+        file = trial.subject.answering(problem).open(np.random.default_rng(0))
+        L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
         ratios = []
-        for x in islice(pool(problem.norm, trial.rng(one.key)), trial.pick(40, None)):
-            measured = asked.norm.dual(asked.gradient(x))
-            ratios.append(measured / bound_of_gradient(L, problem.value(x) - least))
-        parts[f"{one.name} {one.key}"] = decide_inequality(ratios)
-    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+        for x in islice(
+            pool(problem.norm, trial.rng(instance.key)), trial.choose_by_effort(40, None)
+        ):
+            measured = file.norm.dual(file.gradient(x))
+            ratios.append(measured / bound_of_gradient(L, problem.value(x) - lower))
+        parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -230,7 +232,7 @@ GEOM = Claim(
     check=geometry,
     instances=EVERY,
     schedule="none: a statement about balls",
-    takes=(0.2, 0.2),
+    expected_seconds=(0.2, 0.2),
 )
 
 DUAL_GAP = Claim(
@@ -242,7 +244,7 @@ DUAL_GAP = Claim(
     instances=EVERY,
     schedule="none: a statement about f",
     assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|", "f bounded below"),
-    takes=(0.2, 0.2),
+    expected_seconds=(0.2, 0.2),
     formulas=(formula(bound_of_gradient, GRADIENT, gap=VALUE),),
 )
 
@@ -252,47 +254,47 @@ CLAIMS = (GEOM, DUAL_GAP)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class OfBall(Changed):
+class FaultyBallProblem(OverriddenOracles):
     """A problem whose ball is a faulty one; the ball's own minimisation answers."""
 
-    class Ball(Changed):
+    class Ball(OverriddenOracles):
         """A ball of which a subclass changes something."""
 
     @property
     def norm(self) -> Any:
         """The faulty ball."""
-        return self.Ball(self._right.norm)
+        return self.Ball(self._original.norm)
 
     def lo(self, g: Gradient) -> Point:
         """Return the faulty ball's minimiser."""
-        return self.norm.steepest(g)
+        return self.norm.steepest_direction(g)
 
 
-class ZetaOne(OfBall):
+class ZetaOne(FaultyBallProblem):
     """Takes zeta = 1, as of the Euclidean ball."""
 
-    class Ball(OfBall.Ball):
+    class Ball(FaultyBallProblem.Ball):
         """A ball that says zeta = 1."""
 
         zeta = 1.0
 
 
-class DiameterForRadius(OfBall):
+class DiameterForRadius(FaultyBallProblem):
     """Takes the Euclidean diameter D_2 for the radius rho_2."""
 
-    class Ball(OfBall.Ball):
+    class Ball(FaultyBallProblem.Ball):
         """A ball whose zeta is of the diameter."""
 
         @property
         def zeta(self) -> float:
             """Return D_2/rho = 2 rho_2/rho."""
-            return 2.0 * float(self._right.zeta)
+            return 2.0 * float(self._original.zeta)
 
 
-class UnscaledRows(OfBall):
+class UnscaledRows(FaultyBallProblem):
     """Divides the whole gradient by its length, not each row or singular value by its own."""
 
-    class Ball(OfBall.Ball):
+    class Ball(FaultyBallProblem.Ball):
         """A ball that divides all by one length."""
 
         def steepest(self, g: Gradient) -> Point:
@@ -301,24 +303,24 @@ class UnscaledRows(OfBall):
             return -self.radius * g / size if size else 0.0 * g
 
 
-class SignOfZero(OfBall):
+class SignOfZero(FaultyBallProblem):
     """Takes sgn(0) = 1, and completes singular vectors: a vertex, also where the gradient is 0."""
 
     def lo(self, g: Gradient) -> Point:
         """Return the vertex of the set of the same shape."""
-        v = self._right.norm.lo(g)
+        v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 
 
-class BoundForNorm(OfBall):
+class BoundForNorm(FaultyBallProblem):
     """Takes zeta |g|_2 for |g|_*, its upper bound."""
 
-    class Ball(OfBall.Ball):
+    class Ball(FaultyBallProblem.Ball):
         """A ball whose dual norm is that of the nuclear and the l1 ball."""
 
         def dual(self, g: Gradient) -> float:
             """Return zeta |g|_2, the bound of the dual norm."""
-            return float(self._right.zeta * np.linalg.norm(g))
+            return float(self._original.zeta * np.linalg.norm(g))
 
 
 MUTANTS = (

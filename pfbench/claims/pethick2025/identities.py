@@ -9,22 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norms import (
+from pfbench.algorithms.norm_ball_methods import (
     SCG,
     USCG,
     ConditionalGradient,
-    Decaying,
     Muon,
     NormalisedSGD,
     Signum,
+    WeightDecayAlgorithm,
 )
-from pfbench.claims.pethick2025.instances import exact, rotated, spectral, travel
+from pfbench.claims.pethick2025.parabolas import exact, make_rotated_instance, spectral, travel
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.instruments.normed import on_vectors
-from pfbench.verification.stating.mean_along import known
-from pfbench.verification.statistics import across, all_of, decide_exact, decide_inequality
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import vector_quadratic
+from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.statistics import (
+    combine_all,
+    combine_families,
+    decide_exact,
+    decide_inequality,
+)
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
@@ -35,103 +40,108 @@ ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 # --- the same iterates ----------------------------------------------------------------------------
 
 
-def iterates(trial: Trial, problem: Any, made: Any) -> Floats:
+def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
     """Return x_2, x_3, ... of a run."""
-    return np.array([np.array(told.state.x) for told in trial.follow(problem, made)])
+    return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
 
-def same(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
+def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
     """Decide that pairs of paths are the same."""
     decided = {}
-    for name, (found, expected) in parts.items():
-        shaped = found.shape == expected.shape
-        off = float(np.abs(found - expected).max() / np.abs(expected).max()) if shaped else np.inf
-        decided[name] = decide_exact(
-            off <= ROUNDING,
-            "The iterates are the same.",
-            f"They are {off:.3g} apart.",
-            {"off": off},
+    for name, (result, expected) in parts.items():
+        shaped = result.shape == expected.shape
+        deviation = (
+            float(np.abs(result - expected).max() / np.abs(expected).max()) if shaped else np.inf
         )
-    return Evidence(all_of(decided), {"off": 0.0}, len(decided))
+        decided[name] = decide_exact(
+            deviation <= ROUNDING,
+            "The iterates are the same.",
+            f"They are {deviation:.3g} apart.",
+            {"off": deviation},
+        )
+    return Evidence(combine_all(decided), {"off": 0.0}, len(decided))
 
 
 def is_uscg(trial: Trial, *, begin: str) -> Evidence:
     """Compare the iterates with those of uSCG of the same weight, d_0 = 0 or d_1 = g."""
     parts = {}
-    for one in trial.claim.instances:
-        problem = one()
+    for instance in trial.claim.instances:
+        problem = instance()
         common: Any = {"iterations": problem.K, "batch": 1, "step": STEP}
-        made = trial.make(**common, beta=1.0 - ALPHA)
+        algorithm = trial.make(**common, beta=1.0 - ALPHA)
         other = USCG(**common, alpha=ALPHA, begin=begin)
-        parts[one.name] = iterates(trial, problem, made), iterates(trial, problem, other)
-    return same(parts)
+        parts[instance.name] = iterates(trial, problem, algorithm), iterates(trial, problem, other)
+    return decide_identical_paths(parts)
 
 
 def decays_as_held(trial: Trial) -> Evidence:
     """Compare each step of uSCG with decay with SCG's over the ball of radius rho/mu."""
     parts = {}
-    for one in trial.claim.instances:
-        problem = one()
+    for instance in trial.claim.instances:
+        problem = instance()
         ball = norm_ball(f"{problem.norm.name}[radius={1.0 / DECAY}]", problem.shape)
-        made = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
+        algorithm = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
         pairs = [
-            (told.state.x, combine(x, ball.steepest(told.estimate), STEP * DECAY))
-            for x, told in trial.moves(problem, made)
+            (step.state.x, combine(x, ball.steepest_direction(step.estimate), STEP * DECAY))
+            for x, step in trial.moves(problem, algorithm)
         ]
-        found, expected = zip(*pairs, strict=True)
-        parts[f"{one.name} {one.key}"] = np.array(found), np.array(expected)
-    return same(parts)
+        result, expected = zip(*pairs, strict=True)
+        parts[f"{instance.name} {instance.key}"] = np.array(result), np.array(expected)
+    return decide_identical_paths(parts)
 
 
 def is_signum_on_diagonals(trial: Trial) -> Evidence:
     """Compare Q'W_k P with the diagonal matrix of Signum's x_k, on the sum of the f_j."""
     parts = {}
-    for one in trial.claim.instances:
-        problem = one()
+    for instance in trial.claim.instances:
+        problem = instance()
         common: Any = {"iterations": problem.K, "batch": 1, "step": 0.1, "beta": 1.0 - ALPHA}
-        vectors = on_vectors("linf", weights=problem.weights, begin=problem.begin)
+        vectors = vector_quadratic("linf", weights=problem.weights, begin=problem.start_point)
         signs = iterates(trial, vectors, Signum(**common))
-        matrices = problem.unrotated(iterates(trial, problem, trial.make(**common)))
-        parts[f"{one.name} {one.key}"] = matrices, signs[:, :, None] * np.eye(signs.shape[1])
-    return same(parts)
+        matrices = problem.rotate_back(iterates(trial, problem, trial.make(**common)))
+        parts[f"{instance.name} {instance.key}"] = (
+            matrices,
+            signs[:, :, None] * np.eye(signs.shape[1]),
+        )
+    return decide_identical_paths(parts)
 
 
 # --- how far --------------------------------------------------------------------------------------
 
 
-def within(rho: float) -> float:
+def ball_radius_bound(rho: float) -> float:
     """Return rho, the bound of |x_k| of SCG."""
     return rho
 
 
-def away(rho: float, gammas: float) -> float:
+def travel_bound(rho: float, gammas: float) -> float:
     """Return rho times the sum of all steps, the bound of |x_k - x_1| of uSCG."""
     return rho * gammas
 
 
-def stays_near(trial: Trial, *, held: bool) -> Evidence:
+def stays_near(trial: Trial, *, retained: bool) -> Evidence:
     """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
     parts = {}
-    for one in trial.claim.instances:
-        problem = one()
-        rho, first = known(problem)["rho"], problem.start()
-        step = 0.1 if held else STEP
-        made = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
-        points = [np.array(told.state.x) for told in trial.follow(problem, made)]
+    for instance in trial.claim.instances:
+        problem = instance()
+        rho, first = norm_constants(problem)["rho"], problem.start()
+        step = 0.1 if retained else STEP
+        algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
+        points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
         ratios = [
-            problem.norm.norm(x) / within(rho)
-            if held
-            else problem.norm.norm(x - first) / away(rho, step * k)
+            problem.norm.norm(x) / ball_radius_bound(rho)
+            if retained
+            else problem.norm.norm(x - first) / travel_bound(rho, step * k)
             for k, x in enumerate(points, 1)
         ]
-        parts[f"{one.name} {one.key}"] = decide_inequality(ratios)
-    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+        parts[f"{instance.name} {instance.key}"] = decide_inequality(ratios)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
 
 
 # --- the claims -----------------------------------------------------------------------------------
 
 
-def _same(algorithm: str, norm: str, begin: str) -> Claim:
+def _identity_claim(algorithm: str, norm: str, begin: str) -> Claim:
     start = "d_0 = 0" if begin == "zero" else "d_1 = g_1"
     return Claim(
         name=f"pethick2025-identity-{algorithm}",
@@ -141,16 +151,16 @@ def _same(algorithm: str, norm: str, begin: str) -> Claim:
             f"uSCG over {norm} with alpha = 1 - beta and {start} has the iterates of {algorithm}"
         ),
         check=partial(is_uscg, begin=begin),
-        instances=(instance(exact, K=30, norm=norm),),
+        instances=(make_instance(exact, K=30, norm=norm),),
         algorithm=algorithm,
         schedule="beta = 0.7, gamma = 0.5",
-        takes=(0.05, 0.05),
+        expected_seconds=(0.05, 0.05),
     )
 
 
-SIGNUM = _same("signum", "linf", "zero")
-MUON = _same("muon", "spectral", "zero")
-LENGTHS = _same("normalised-sgd", "l2", "gradient")
+SIGNUM = _identity_claim("signum", "linf", "zero")
+MUON = _identity_claim("muon", "spectral", "zero")
+LENGTHS = _identity_claim("normalised-sgd", "l2", "gradient")
 
 DECAYS = Claim(
     name="pethick2025-decay",
@@ -161,10 +171,10 @@ DECAYS = Claim(
         "with weight decay is SCG over a ball of radius rho/mu"
     ),
     check=decays_as_held,
-    instances=(instance(spectral, K=20), instance(exact, K=20, norm="linf")),
+    instances=(make_instance(spectral, K=20), make_instance(exact, K=20, norm="linf")),
     algorithm="uscg",
     schedule="gamma = 0.5, mu = 0.4",
-    takes=(0.05, 0.05),
+    expected_seconds=(0.05, 0.05),
 )
 
 DIAGONAL = Claim(
@@ -176,10 +186,10 @@ DIAGONAL = Claim(
         "matrix of Signum's x_k (ours): every instance of signs is one of Muon"
     ),
     check=is_signum_on_diagonals,
-    instances=(instance(rotated, K=200),),
+    instances=(make_instance(make_rotated_instance, K=200),),
     algorithm="muon",
     schedule="beta = 0.7, gamma = 0.1",
-    takes=(0.1, 0.1),
+    expected_seconds=(0.1, 0.1),
 )
 
 HELD = Claim(
@@ -187,12 +197,12 @@ HELD = Claim(
     source="pethick2025, on SCG",
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
-    check=partial(stays_near, held=True),
-    instances=(instance(spectral, K=60), instance(exact, K=60, norm="linf")),
+    check=partial(stays_near, retained=True),
+    instances=(make_instance(spectral, K=60), make_instance(exact, K=60, norm="linf")),
     algorithm="scg",
     schedule="alpha = 0.3, gamma = 0.1",
-    takes=(0.05, 0.05),
-    formulas=(formula(within, LENGTH),),
+    expected_seconds=(0.05, 0.05),
+    formulas=(formula(ball_radius_bound, LENGTH),),
 )
 
 FREE = Claim(
@@ -200,12 +210,12 @@ FREE = Claim(
     source="pethick2025, on uSCG",
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
-    check=partial(stays_near, held=False),
-    instances=(instance(spectral, K=20), instance(travel, K=20, begin=100.0)),
+    check=partial(stays_near, retained=False),
+    instances=(make_instance(spectral, K=20), make_instance(travel, K=20, begin=100.0)),
     algorithm="uscg",
     schedule="alpha = 0.3, gamma = 0.5",
-    takes=(0.05, 0.05),
-    formulas=(formula(away, LENGTH, gammas=NUMBER),),
+    expected_seconds=(0.05, 0.05),
+    formulas=(formula(travel_bound, LENGTH, gammas=NUMBER),),
 )
 
 CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
@@ -214,20 +224,20 @@ CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class OneBegins(Signum):
+class FirstGradientMomentum(Signum):
     """Begins with m_1 = g_1."""
 
-    begins = "gradient"
+    initial_momentum = "gradient"
 
 
-class ZeroBegins(NormalisedSGD):
+class ZeroMomentum(NormalisedSGD):
     """Begins with m_0 = 0."""
 
-    begins = "zero"
+    initial_momentum = "zero"
 
 
-_muon = partial(Mutant.edited, Muon, Muon.run)
-_decaying = partial(Mutant.edited, USCG, Decaying.moved)
+_muon = partial(Mutant.from_edits, Muon, Muon.run)
+_decaying = partial(Mutant.from_edits, USCG, WeightDecayAlgorithm.update)
 
 MUTANTS = (
     _muon(
@@ -252,11 +262,11 @@ MUTANTS = (
         {"* x + self.step * v": "* (x + self.step * v)"},
         DECAYS,
     ),
-    Mutant.of("signum-gradient-begins", OneBegins, SIGNUM),
-    Mutant.of("normalised-sgd-zero-begins", ZeroBegins, LENGTHS),
-    Mutant.edited(
+    Mutant.from_variant("signum-gradient-begins", FirstGradientMomentum, SIGNUM),
+    Mutant.from_variant("normalised-sgd-zero-begins", ZeroMomentum, LENGTHS),
+    Mutant.from_edits(
         SCG,
-        ConditionalGradient.moved,
+        ConditionalGradient.update,
         "scg-leaves-the-ball",
         "Steps along the vertex, and does not leave its point.",
         {"combine(x, v, self.step)": "x + self.step * v"},

@@ -9,13 +9,13 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.norms import USCG, ConditionalGradient
+from pfbench.algorithms.norm_ball_methods import USCG, ConditionalGradient
 from pfbench.base.state import Point
-from pfbench.claims.pethick2025.descent import descended, theorem
-from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.stating.mean_along import dual_norm, known
-from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.claims.pethick2025.descent import descent_bound, theorem
+from pfbench.claims.pethick2025.parabolas import oscillation, signs, spectral, travel, two_points
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
 ALPHA = 0.5
@@ -38,7 +38,7 @@ def constant_printed(
     shrunk = math.sqrt(1.0 - alpha / 2.0)
     noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
-    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
+    return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
 def constant_sharper(
@@ -54,7 +54,7 @@ def constant_sharper(
     """Return theorem 5.4 with the bias and the noise of the average apart (ours)."""
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
-    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
+    return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
 def vanishing_printed(
@@ -89,25 +89,25 @@ def descends(trial: Trial) -> Evidence:
     square, above both. So no chance enters: it is kept in each run.
     """
     ratios: dict[str, list[float]] = {}
-    for one in trial.claim.instances:
-        problem = one()
-        c = known(problem)
+    for instance in trial.claim.instances:
+        problem = instance()
+        c = norm_constants(problem)
         step = c["K"] ** -0.5
         for alpha in (1.0, 0.3):
-            made = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
+            algorithm = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
             numbers = []
-            for x, told in trial.moves(problem, made):
-                error = told.estimate - problem.gradient(x)
+            for x, record in trial.moves(problem, algorithm):
+                error = record.estimate - problem.gradient(x)
                 of_norms = problem.norm.dual(error), float(np.linalg.norm(error))
                 numbers.append((dual_norm(problem, x), *of_norms))
             measured, dual, plain = np.mean(numbers, axis=0)
-            given = {key: c[key] for key in ("K", "L", "rho", "delta")}
+            arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}
             for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
-                bound = descended(**given, gamma=step, zeta=zeta, error=float(error))
-                name = f"{label}, {one.name} {one.key}"
+                bound = descent_bound(**arguments, gamma=step, zeta=zeta, error=float(error))
+                name = f"{label}, {instance.name} {instance.key}"
                 ratios.setdefault(name, []).append(float(measured) / bound)
     parts: dict[str, Decision] = {name: decide_inequality(some) for name, some in ratios.items()}
-    return Evidence(across(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
+    return Evidence(combine_families(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -129,19 +129,21 @@ LEMMA_1 = Claim(
     ),
     check=descends,
     instances=(
-        instance(travel, K=1_000, begin=1_000**0.5),
-        instance(oscillation, K=1_000, step=1_000**-0.5),
-        instance(signs, K=100),
-        instance(spectral, K=100),
+        make_instance(travel, K=1_000, begin=1_000**0.5),
+        make_instance(oscillation, K=1_000, step=1_000**-0.5),
+        make_instance(signs, K=100),
+        make_instance(spectral, K=100),
     ),
     algorithm="uscg",
     assumptions=ASSUMED[:2],
     schedule="gamma = K^(-1/2), alpha = 1 and 0.3",
-    takes=(0.8, 0.8),
-    formulas=(formula(descended, GRADIENT, gamma=(0, 0), error=GRADIENT),),
+    expected_seconds=(0.8, 0.8),
+    formulas=(formula(descent_bound, GRADIENT, gamma=(0, 0), error=GRADIENT),),
 )
 
-_theorem = partial(theorem, of=dual_norm, unit=GRADIENT, algorithm="uscg", assumptions=ASSUMED)
+_theorem = partial(
+    theorem, quantity=dual_norm, unit=GRADIENT, algorithm="uscg", assumptions=ASSUMED
+)
 
 CONSTANT = _theorem(
     "5.4",
@@ -155,11 +157,11 @@ CONSTANT = _theorem(
     ),
     alpha=ALPHA,
     instances=(
-        instance(travel, K=1_000, begin=1_000**0.5),
-        instance(signs, K=100),
-        instance(spectral, K=100),
+        make_instance(travel, K=1_000, begin=1_000**0.5),
+        make_instance(signs, K=100),
+        make_instance(spectral, K=100),
     ),
-    takes=(2.0, 2.0),
+    expected_seconds=(2.0, 2.0),
 )
 
 VANISHING = _theorem(
@@ -172,13 +174,16 @@ VANISHING = _theorem(
         "[Delta/rho + 2 zeta ((4/3) sigma + (2/3) L_2 rho_2)] K^(-1/4) + L rho/(2 K^(3/4))"
     ),
     instances=(
-        *(instance(travel, K=K, begin=math.pow(K, 0.25)) for K in (100, 1_000, 10_000, 100_000)),
-        instance(travel, K=10_000, begin=10_000**0.25 / 4.0).called("returns"),
-        instance(two_points, K=1_000, size=1.63),
-        instance(signs, K=100),
-        instance(spectral, K=100),
+        *(
+            make_instance(travel, K=K, begin=math.pow(K, 0.25))
+            for K in (100, 1_000, 10_000, 100_000)
+        ),
+        make_instance(travel, K=10_000, begin=10_000**0.25 / 4.0).with_title("returns"),
+        make_instance(two_points, K=1_000, size=1.63),
+        make_instance(signs, K=100),
+        make_instance(spectral, K=100),
     ),
-    takes=(4.0, 10.0),
+    expected_seconds=(4.0, 10.0),
 )
 
 CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
@@ -190,9 +195,9 @@ CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
 class QuarterStep(USCG):
     """Steps by gamma/4."""
 
-    def moved(self, x: Point, v: Point) -> Point:
+    def update(self, x: Point, v: Point) -> Point:
         """Return x + (gamma/4) v."""
-        return super().moved(x, 0.25 * v)
+        return super().update(x, 0.25 * v)
 
 
 class Unaveraged(USCG):
@@ -212,10 +217,10 @@ class EqualWeights(USCG):
 
 
 MUTANTS = (
-    Mutant.of("uscg-quarter-step", QuarterStep, LEMMA_1, CONSTANT, VANISHING),
-    Mutant.of("uscg-unaveraged", Unaveraged, VANISHING),
-    Mutant.of("uscg-equal-weights", EqualWeights, VANISHING),
-    Mutant.edited(
+    Mutant.from_variant("uscg-quarter-step", QuarterStep, LEMMA_1, CONSTANT, VANISHING),
+    Mutant.from_variant("uscg-unaveraged", Unaveraged, VANISHING),
+    Mutant.from_variant("uscg-equal-weights", EqualWeights, VANISHING),
+    Mutant.from_edits(
         USCG,
         ConditionalGradient.run,
         "uscg-gradient-step",

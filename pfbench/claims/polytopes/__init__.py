@@ -3,7 +3,7 @@
 from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "polytopes",
     "Frank-Wolfe on polytopes: active sets and open loops",
     (contraction, good_steps, openloop, table1),

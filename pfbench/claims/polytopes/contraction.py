@@ -5,16 +5,18 @@ from collections.abc import Callable
 import numpy as np
 
 from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
-from pfbench.base.protocols import Asked, Gradient, Point
-from pfbench.points.active import ActiveSet
-from pfbench.verification import Claim, Evidence, Mutant, instance
-from pfbench.verification.instruments.widths import on_a_face, width
-from pfbench.verification.statistics import Decision, all_of, decide_inequality
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
+from pfbench.points.active_atoms import ActiveSet
+from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification.instruments.widths import quadratic_on_facet, width
+from pfbench.verification.statistics import Decision, combine_all, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import VALUE, formula
 
 INSTANCES = tuple(
-    instance(on_a_face, kind=kind, d=d, kappa=kappa, turn=turn).called(f"{kind} {d}")
+    make_instance(quadratic_on_facet, kind=kind, d=d, kappa=kappa, turn=turn).with_title(
+        f"{kind} {d}"
+    )
     for kind, d, kappa, turn in (
         *(("simplex", 4, 3.0, 3), ("simplex", 3, 1.0, 0)),
         *(("cube", 3, 2.0, 1), ("l1", 3, 2.0, 3)),
@@ -37,18 +39,18 @@ def height(h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
 def contracts(trial: Trial) -> Evidence:
     """Compare f(x_t) - min f with its bound from the first vertex on."""
     parts: dict[str, Decision] = {}
-    for one in INSTANCES:
-        problem = one()
-        least, *_, L = map(float, np.linalg.eigvalsh(problem.A))
-        delta = width(one.parameters["kind"], one.parameters["d"])
-        shrinks = 1.0 - height(1.0, L, least, delta, problem.set.diameter, 2)
+    for instance in INSTANCES:
+        problem = instance()
+        lower, *_, L = map(float, np.linalg.eigvalsh(problem.A))
+        delta = width(instance.parameters["kind"], instance.parameters["d"])
+        shrinks = 1.0 - height(1.0, L, lower, delta, problem.set.diameter, 2)
         algorithm = trial.make(iterations=min(_LONGEST, int(40.0 / shrinks)), smoothness=L)
         steps = trial.follow(problem, algorithm)
-        h = [problem.value(np.asarray(step.state.x)) - problem.least for step in steps]
-        bounds = [height(h[0], L, least, delta, problem.set.diameter, t) for t in range(1, len(h))]
+        h = [problem.value(np.asarray(step.state.x)) - problem.minimum_value for step in steps]
+        bounds = [height(h[0], L, lower, delta, problem.set.diameter, t) for t in range(1, len(h))]
         ratios = np.array(h[1:]) / np.array(bounds)
-        parts[one.name] = decide_inequality(ratios[np.array(bounds) > _FLOOR * h[0]])
-    return Evidence(all_of(parts), {"ratio": 1.0}, len(parts))
+        parts[instance.name] = decide_inequality(ratios[np.array(bounds) > _FLOOR * h[0]])
+    return Evidence(combine_all(parts), {"ratio": 1.0}, len(parts))
 
 
 _HALF = (
@@ -69,7 +71,7 @@ def _claim(name: str, source: str) -> Claim:
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),
         schedule="short steps with L = L_f",
-        takes=(1.2, 1.2),
+        expected_seconds=(1.2, 1.2),
         formulas=(formula(height, VALUE),),
     )
 
@@ -87,9 +89,9 @@ CLAIMS = (AWAY, BLENDED)
 class NoAway(AwayStepFW):
     """Takes no away step: plain Frank-Wolfe with short steps."""
 
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w."""
-        S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+        S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
 
 
 class NoPairs(BlendedPairwiseFW):
@@ -102,14 +104,20 @@ class TwiceAsFar(AwayStepFW):
     """Steps twice as far where a vertex allows it."""
 
     def length(
-        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+        self,
+        ask: AlgorithmOracles,
+        x: Point,
+        g: Gradient,
+        d: Point,
+        upper: float,
+        end: Callable[[], Point],
     ) -> float:
         """Return twice the step, at most gamma_max."""
-        return min(most, 2.0 * super().length(ask, x, g, d, most, end))
+        return min(upper, 2.0 * super().length(ask, x, g, d, upper, end))
 
 
 MUTANTS = (
-    Mutant.of("afw-no-away", NoAway, AWAY),
-    Mutant.of("afw-twice-as-far", TwiceAsFar, AWAY),
-    Mutant.of("bpfw-no-pairs", NoPairs, BLENDED),
+    Mutant.from_variant("afw-no-away", NoAway, AWAY),
+    Mutant.from_variant("afw-twice-as-far", TwiceAsFar, AWAY),
+    Mutant.from_variant("bpfw-no-pairs", NoPairs, BLENDED),
 )

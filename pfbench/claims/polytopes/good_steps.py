@@ -12,17 +12,19 @@ from functools import partial
 import numpy as np
 
 from pfbench.algorithms.active_set import AwayStepFW, PairwiseFW
-from pfbench.base.protocols import Asked, Gradient, Point
-from pfbench.points.active import ActiveSet
-from pfbench.verification import Claim, Evidence, Instance, Mutant, instance
-from pfbench.verification.instruments.turns import Weights
-from pfbench.verification.instruments.widths import on_a_face, width
-from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
+from pfbench.points.active_atoms import ActiveSet
+from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
+from pfbench.verification.instruments.active_set_steps import ActiveSetTracker
+from pfbench.verification.instruments.widths import quadratic_on_facet, width
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 INSTANCES = tuple(
-    instance(on_a_face, kind=kind, d=d, kappa=kappa, turn=turn).called(f"{kind} {d}, {turn}")
+    make_instance(quadratic_on_facet, kind=kind, d=d, kappa=kappa, turn=turn).with_title(
+        f"{kind} {d}, {turn}"
+    )
     for kind, d, kappa, turns in (
         *(("simplex", 3, 1.0, (0,)), ("simplex", 4, 3.0, (1, 3)), ("simplex", 6, 2.0, (0, 1))),
         *(("cube", 3, 3.0, (1, 9, 10)), ("l1", 3, 1.0, (9,)), ("l1", 3, 3.0, (0, 1, 7))),
@@ -39,9 +41,11 @@ _FLOOR = 1e-11
 """Below this part of f(x_1) - min f, rounding may decide a step."""
 
 
-def left(L_f: float, sigma_hat: float, rho: float, D: float, *, of: float) -> float:
+def contraction_factor(
+    L_f: float, sigma_hat: float, rho: float, D: float, *, quantity: float
+) -> float:
     """Return 1 - min(1/2, mu delta^2/(of L M^2)): rho the width, sigma_hat the modulus mu."""
-    return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (of * L_f))
+    return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (quantity * L_f))
 
 
 def gap_bound(spread: float, sigma_hat: float, rho: float) -> float:
@@ -49,68 +53,75 @@ def gap_bound(spread: float, sigma_hat: float, rho: float) -> float:
     return spread**2 / (2.0 * sigma_hat * rho**2)
 
 
-def contracts(trial: Trial, *, of: float, counted: bool) -> Evidence:
-    """Compare each step of each run with its bound; `counted`: and the number of good ones."""
+def contracts(trial: Trial, *, quantity: float, counts_good_steps: bool) -> Evidence:
+    """Compare each step of each run with its bound; `counts_good_steps`: and the number of good ones."""  # noqa: E501
     parts: dict[str, Decision] = {}
-    for one in INSTANCES:
+    for instance in INSTANCES:
         for step in ("short", "line-search"):
             parts |= {
-                f"{one.name}, {step}, {what}": found
-                for what, found in _of_run(trial, one, step, of, counted).items()
+                f"{instance.name}, {step}, {key}": decision
+                for key, decision in _decide_run(
+                    trial, instance, step, quantity, counts_good_steps
+                ).items()
             }
-    return Evidence(all_of(parts), {"ratio": 1.0}, 2 * len(INSTANCES))
+    return Evidence(combine_all(parts), {"ratio": 1.0}, 2 * len(INSTANCES))
 
 
-def _of_run(
-    trial: Trial, one: Instance, step: str, of: float, counted: bool
+def _decide_run(
+    trial: Trial, instance: Instance, step: str, quantity: float, counts_good_steps: bool
 ) -> dict[str, Decision]:
-    problem = one()
+    problem = instance()
     mu, *_, L = map(float, np.linalg.eigvalsh(problem.A))
-    delta, D = width(one.parameters["kind"], one.parameters["d"]), problem.set.diameter
-    made = trial.make(iterations=_MOST, smoothness=L, step=step)
-    moves = trial.moves(problem, made)
+    delta, D = width(instance.parameters["kind"], instance.parameters["d"]), problem.set.diameter
+    algorithm = trial.make(iterations=_MOST, smoothness=L, step=step)
+    moves = trial.moves(problem, algorithm)
     _, first = next(moves)
-    S = Weights(np.asarray(first.state.x))
-    h0 = h = problem.value(np.asarray(first.state.x)) - problem.least
-    good, others, gaps, kinds = [0.0], [0.0], [0.0], list[str]()
-    for x, taken in moves:
-        there, g = np.asarray(taken.state.x), problem.gradient(x)
-        turn = S.turn(x, there, g, problem.set.lo(g))
+    S = ActiveSetTracker(np.asarray(first.state.x))
+    h0 = h = problem.value(np.asarray(first.state.x)) - problem.minimum_value
+    good, rest, gaps, kinds = [0.0], [0.0], [0.0], list[str]()
+    for x, record in moves:
+        recorded, g = np.asarray(record.state.x), problem.gradient(x)
+        turn = S.classify_step(x, recorded, g, problem.set.lo(g))
         gaps.append(h / max(gap_bound(turn.spread, mu, delta), _FLOOR * h0))
-        before, h = h, problem.value(there) - problem.least
-        shrinks = left(L, mu, delta, D, of=of) if turn.kind == "good" else 1.0
-        (good if turn.kind == "good" else others).append(h / (shrinks * before))
+        before, h = h, problem.value(recorded) - problem.minimum_value
+        shrinks = (
+            contraction_factor(L, mu, delta, D, quantity=quantity) if turn.kind == "good" else 1.0
+        )
+        (good if turn.kind == "good" else rest).append(h / (shrinks * before))
         kinds.append(turn.kind)
         if h <= _FLOOR * h0:
             break
-    found = {
+    decisions = {
         "good steps": decide_inequality(good),
-        "others": decide_inequality(others, 1e-9),
+        "others": decide_inequality(rest, 1e-9),
         "gap": decide_inequality(gaps),
     }
-    if counted:
+    if counts_good_steps:
         share = kinds.count("good") / len(kinds)
-        said = f"{share:.3g} of the steps are good."
-        found["share"] = decide_exact(share >= 0.5, said, said, {"share": share})
-    return found
+        statement = f"{share:.3g} of the steps are good."
+        decisions["share"] = decide_exact(share >= 0.5, statement, statement, {"share": share})
+    return decisions
 
 
-def _claim(name: str, source: str, of: float, words: str, counted: bool) -> Claim:
+def _claim(name: str, source: str, quantity: float, words: str, counts_good_steps: bool) -> Claim:
     return Claim(
         name=f"polytopes-good-step-{name}",
         source=source,
         kind="bound",
         statement=f"a good step leaves at most 1 - rho of f(x) - min f, rho = min(1/2, {words}), "
         "no other step raises it, and f(x) - min f <= <g, a - w>^2/(2 mu delta^2)"
-        + ("; at least half of the steps are good" if counted else "")
+        + ("; at least half of the steps are good" if counts_good_steps else "")
         + " (derived by pfbench)",
-        check=partial(contracts, of=of, counted=counted),
+        check=partial(contracts, quantity=quantity, counts_good_steps=counts_good_steps),
         instances=INSTANCES,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),
         schedule="short steps with L = L_f, and exact line search",
-        takes=(3.0, 3.0),
-        formulas=(formula(left, NUMBER, {"of": of}), formula(gap_bound, VALUE, spread=VALUE)),
+        expected_seconds=(3.0, 3.0),
+        formulas=(
+            formula(contraction_factor, NUMBER, {"quantity": quantity}),
+            formula(gap_bound, VALUE, spread=VALUE),
+        ),
     )
 
 
@@ -129,27 +140,33 @@ CLAIMS = (AWAY, BLENDED, PAIRWISE)
 class Lingering(AwayStepFW):
     """Takes an away step where it should not, and none where it should."""
 
-    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w only where that descends less."""
         a, _ = S.extremes(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
-            S.toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
         else:
-            end = partial(S.without, a)
-            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
+            end = partial(S.remove_vertex, a)
+            S.move_away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
 
 
 class QuarterOfAPair(PairwiseFW):
     """Moves a quarter of the weight that it should."""
 
     def length(
-        self, ask: Asked, x: Point, g: Gradient, d: Point, most: float, end: Callable[[], Point]
+        self,
+        ask: AlgorithmOracles,
+        x: Point,
+        g: Gradient,
+        d: Point,
+        upper: float,
+        end: Callable[[], Point],
     ) -> float:
         """Return a quarter of the step."""
-        return super().length(ask, x, g, d, most, end) / 4.0
+        return super().length(ask, x, g, d, upper, end) / 4.0
 
 
 MUTANTS = (
-    Mutant.of("afw-lingering", Lingering, AWAY),
-    Mutant.of("pfw-quarter-of-a-pair", QuarterOfAPair, PAIRWISE),
+    Mutant.from_variant("afw-lingering", Lingering, AWAY),
+    Mutant.from_variant("pfw-quarter-of-a-pair", QuarterOfAPair, PAIRWISE),
 )

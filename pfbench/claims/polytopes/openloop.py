@@ -12,30 +12,30 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.verification import Claim, Evidence, Mutant, instance
-from pfbench.verification.instruments.indefinite import Hull, Indefinite
-from pfbench.verification.stating.bound import bound
-from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
+from pfbench.verification.statements.bound import bound
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, VALUE, formula
 
 TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 
 
-def triangle(along: float, below: float) -> Indefinite:
+def triangle(along: float, below: float) -> IndefiniteQuadratic:
     """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip.
 
     z = (along, -below) lies below an inner point of the lower edge, so that the minimiser is
     (along, 0), and only the tip is off its face.
     """
     z = np.array([along, -below])
-    least = 0.5 * below**2 - 0.5 * float(z @ z)
-    return Indefinite(Hull(TRIANGLE), np.eye(2), -z, TRIANGLE[0].copy(), least, 1.0)
+    lower = 0.5 * below**2 - 0.5 * float(z @ z)
+    return IndefiniteQuadratic(ConvexHull(TRIANGLE), np.eye(2), -z, TRIANGLE[0].copy(), lower, 1.0)
 
 
-def height(problem: Indefinite, x: Any) -> float:
+def height(problem: IndefiniteQuadratic, x: Any) -> float:
     """Return f(x) - min f."""
-    return problem.value(np.asarray(x)) - problem.least
+    return problem.value(np.asarray(x)) - problem.minimum_value
 
 
 # --- for every convex f ---------------------------------------------------------------------------
@@ -47,9 +47,9 @@ def slow(constants: Constants, parameters: Any, t: int) -> float:
 
 
 INSTANCES = (
-    instance(triangle, along=0.3, below=0.5).called("right"),
-    instance(triangle, along=-0.23, below=0.27).called("left"),
-    instance(triangle, along=0.17, below=0.4).called("middle"),
+    make_instance(triangle, along=0.3, below=0.5).with_title("right"),
+    make_instance(triangle, along=-0.23, below=0.27).with_title("left"),
+    make_instance(triangle, along=0.17, below=0.4).with_title("middle"),
 )
 
 GENERAL = Claim(
@@ -59,7 +59,7 @@ GENERAL = Claim(
     check=bound(
         slow,
         height,
-        over="every",
+        statistic="every",
         parameters={"step": "open-loop", "offset": 4.0, "iterations": 300},
         full={"iterations": 1000},
     ),
@@ -67,7 +67,7 @@ GENERAL = Claim(
     algorithm="frank-wolfe",
     assumptions=("f convex", "L_f"),
     schedule="step = open-loop, 4/(t+4)",
-    takes=(0.3, 0.6),
+    expected_seconds=(0.3, 0.6),
     units={"of": VALUE},
 )
 
@@ -85,7 +85,9 @@ def settles(L_f: float, D: float, kappa: float) -> int:
     return max(1, math.ceil(16.0 * L_f**2 * D**4 / (3.0 * kappa**2) * (1.0 - 1e-12)))
 
 
-def in_face(t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float) -> float:
+def face_bound(
+    t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float
+) -> float:
     """Return K/((t+2)(t+3)), for t >= S.
 
     beta is the distance of x* from the boundary of its face, G the largest |grad f|. The weight off
@@ -100,16 +102,20 @@ def in_face(t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, be
 
 
 STEEP = (
-    instance(triangle, along=0.3, below=1.5).called("right"),
-    instance(triangle, along=-0.23, below=2.0).called("left"),
+    make_instance(triangle, along=0.3, below=1.5).with_title("right"),
+    make_instance(triangle, along=-0.23, below=2.0).with_title("left"),
 )
 
 
-def settled(trial: Trial, *, T: int) -> Evidence:
+def check_after_transient(trial: Trial, *, T: int) -> Evidence:
     """Compare f(x_t) - min f with its bound from S on, and see that LO answers from the edge."""
     parts: dict[str, Decision] = {}
-    for one in STEEP:
-        problem, along, below = one(), one.parameters["along"], one.parameters["below"]
+    for instance in STEEP:
+        problem, along, below = (
+            instance(),
+            instance.parameters["along"],
+            instance.parameters["below"],
+        )
         D = problem.set.diameter
         S = settles(1.0, D, below)  # grad f(x*) = (0, below), and the tip is at height 1
         G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
@@ -117,13 +123,15 @@ def settled(trial: Trial, *, T: int) -> Evidence:
         moves = trial.moves(problem, trial.make(iterations=S + T, **_OPEN))
         for t, (x, step) in enumerate(moves):
             if t >= S:
-                bound_at = in_face(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
+                bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
                 ratios.append(height(problem, x) / bound_at)
-                tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.minimised)
-        said = f"From step {S} on {tips} LO answer with the tip."
-        parts[f"{one.name}: LO"] = decide_exact(tips == 0, said, said, {"tips": float(tips)})
-        parts[f"{one.name}: f"] = decide_inequality(ratios)
-    return Evidence(all_of(parts), {"ratio": 1.0, "tips": 0.0}, len(STEEP))
+                tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
+        statement = f"From step {S} on {tips} LO answer with the tip."
+        parts[f"{instance.name}: LO"] = decide_exact(
+            tips == 0, statement, statement, {"tips": float(tips)}
+        )
+        parts[f"{instance.name}: f"] = decide_inequality(ratios)
+    return Evidence(combine_all(parts), {"ratio": 1.0, "tips": 0.0}, len(STEEP))
 
 
 FACE = Claim(
@@ -136,15 +144,15 @@ FACE = Claim(
         "K the largest of 8 L D^2 (S+2)/3, 32 L^2 D^4/(beta^2 mu) + 8 L D^2 and "
         "2 G D (S+3)(S+4) + 8 L D^2"
     ),
-    check=partial(settled, T=1500),
+    check=partial(check_after_transient, T=1500),
     instances=STEEP,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
     schedule="step = open-loop, 4/(t+4)",
-    takes=(1.0, 1.0),
+    expected_seconds=(1.0, 1.0),
     formulas=(
         formula(settles, NUMBER, kappa=VALUE),
-        formula(in_face, VALUE, {"S": 5, "t": 9}, G=GRADIENT, beta=LENGTH),
+        formula(face_bound, VALUE, {"S": 5, "t": 9}, G=GRADIENT, beta=LENGTH),
     ),
 )
 
@@ -160,9 +168,9 @@ _STALLS = -1.3
 """The slope that line search is not steeper than; measured: -0.90 to -0.93 by 400 steps."""
 
 
-def slope(trial: Trial, problem: Indefinite, given: dict[str, Any], T: int) -> float:
+def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int) -> float:
     """Return the slope of log h_t against log t over the last decade of T steps."""
-    steps = trial.follow(problem, trial.make(iterations=T, **given))
+    steps = trial.follow(problem, trial.make(iterations=T, **parameters))
     h = np.array([height(problem, step.state.x) for step in steps])
     t = np.arange(1, len(h) + 1)
     last = (t >= T / 10) & (h > 0.0)
@@ -177,16 +185,16 @@ def fastest(t: int) -> float:
 def separates(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
     """Compare the slopes of the open loop and of line search on each triangle."""
     parts: dict[str, Decision] = {}
-    for one in INSTANCES:
-        problem = one()
+    for instance in INSTANCES:
+        problem = instance()
         fast = slope(trial, problem, _OPEN, lengths[0])
         slowly = slope(trial, problem, _SEARCHED, lengths[1])
         measured = {"open loop": fast, "line search": slowly}
         wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
         right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."
-        apart = fast <= _FALLS and slowly >= _STALLS
-        parts[one.name] = decide_exact(apart, right, wrong, measured)
-    return Evidence(all_of(parts), {"open loop": -2.0, "line search": -1.0}, 2 * len(parts))
+        is_separate = fast <= _FALLS and slowly >= _STALLS
+        parts[instance.name] = decide_exact(is_separate, right, wrong, measured)
+    return Evidence(combine_all(parts), {"open loop": -2.0, "line search": -1.0}, 2 * len(parts))
 
 
 SEPARATION = Claim(
@@ -202,7 +210,7 @@ SEPARATION = Claim(
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
     schedule="step = open-loop, 4/(t+4), and line-search",
-    takes=(2.0, 2.0),
+    expected_seconds=(2.0, 2.0),
     formulas=(formula(fastest, NUMBER),),
 )
 
@@ -211,7 +219,7 @@ CLAIMS = (GENERAL, FACE, SEPARATION)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_loop = partial(Mutant.edited, FrankWolfe, FrankWolfe.run)
+_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
 
 MUTANTS = (
     _loop(

@@ -13,17 +13,25 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, instance
-from pfbench.verification.instruments.widths import on_a_face
-from pfbench.verification.scales import EXCESS, complexity
-from pfbench.verification.statistics import Decision, across, all_of, decide_exponent, fit_exponent
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
+from pfbench.verification.criteria import EXCESS, complexity
+from pfbench.verification.instruments.widths import quadratic_on_facet
+from pfbench.verification.statistics import (
+    Decision,
+    combine_all,
+    combine_families,
+    decide_exponent,
+    fit_exponent,
+)
 
 POLYTOPES = tuple(
-    instance(on_a_face, kind=kind, d=d, kappa=10.0, turn=turn).called(f"{kind} {d}")
+    make_instance(quadratic_on_facet, kind=kind, d=d, kappa=10.0, turn=turn).with_title(
+        f"{kind} {d}"
+    )
     for kind, d, turn in (("simplex", 4, 3), ("cube", 3, 1), ("l1", 3, 3))
 )
 
-CUBE = instance(on_a_face, kind="cube", d=3, kappa=2.0, turn=1).called("cube 3")
+CUBE = make_instance(quadratic_on_facet, kind="cube", d=3, kappa=2.0, turn=1).with_title("cube 3")
 
 _LOGARITHMIC = np.geomspace(1e-1, 1e-9, 8)
 """Parts of f - min f at the first point counted: their logarithms span 0.95 decades."""
@@ -33,45 +41,47 @@ _POWERS = np.geomspace(1e-1, 1e-2, 4)
 _LONGEST = 30_000
 
 
-def fewest(
-    trial: Trial, problem: Any, parts: Sequence[float] | Floats, first: float, **given: Any
+def calls_to_reduce(
+    trial: Trial, problem: Any, parts: Sequence[float] | Floats, first: float, **overrides: Any
 ) -> list[float]:
     """Return the LO until f - min f is each part of `first` of its start; infinite if it never is.
 
     Those until it is `first` are not counted.
     """
     L = float(np.linalg.eigvalsh(problem.A)[-1])
-    algorithm = trial.make(iterations=_LONGEST, **(given or {"smoothness": L}))
-    found, low, before = list[float](), math.inf, 0.0
+    algorithm = trial.make(iterations=_LONGEST, **(overrides or {"smoothness": L}))
+    results, low, before = list[float](), math.inf, 0.0
     for step in trial.follow(problem, algorithm):
-        h = problem.value(np.asarray(step.state.x)) - problem.least
+        h = problem.value(np.asarray(step.state.x)) - problem.minimum_value
         spent = float(step.counts().lo)
         if math.isinf(low):
             low = first * h
         if h > low:
             before = spent + 1.0
-        while len(found) < len(parts) and h <= parts[len(found)] * low:
-            found.append(spent - before)
-        if len(found) == len(parts):
+        while len(results) < len(parts) and h <= parts[len(results)] * low:
+            results.append(spent - before)
+        if len(results) == len(parts):
             break
-    return found + [math.inf] * (len(parts) - len(found))
+    return results + [math.inf] * (len(parts) - len(results))
 
 
 def logarithmic(trial: Trial) -> Evidence:
     """Fit LO in ln(1/epsilon) on each polytope."""
     x, parts = -np.log(_LOGARITHMIC), dict[str, Decision]()
-    for one in POLYTOPES:
-        fit = fit_exponent(x, fewest(trial, one(), _LOGARITHMIC, 1e-3), least_decades=0.9)
-        parts[f"LO in ln(1/epsilon): {one.name}"] = decide_exponent(fit, 1.0)
-    return Evidence(across(parts), dict.fromkeys(parts, 1.0), len(parts))
+    for instance in POLYTOPES:
+        fit = fit_exponent(
+            x, calls_to_reduce(trial, instance(), _LOGARITHMIC, 1e-3), least_decades=0.9
+        )
+        parts[f"LO in ln(1/epsilon): {instance.name}"] = decide_exponent(fit, 1.0)
+    return Evidence(combine_families(parts), dict.fromkeys(parts, 1.0), len(parts))
 
 
 def zigzag(trial: Trial) -> Evidence:
     """Fit LO in 1/epsilon on the cube."""
-    spent = fewest(trial, CUBE(), _POWERS, 1e-1, step="line-search")
+    spent = calls_to_reduce(trial, CUBE(), _POWERS, 1e-1, step="line-search")
     fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
-    what = f"LO in 1/epsilon: {CUBE.name}"
-    return Evidence(all_of({what: decide_exponent(fit, 1.0)}), {what: 1.0}, 1)
+    subject = f"LO in 1/epsilon: {CUBE.name}"
+    return Evidence(combine_all({subject: decide_exponent(fit, 1.0)}), {subject: 1.0}, 1)
 
 
 def _claim(
@@ -79,7 +89,7 @@ def _claim(
     source: str,
     calls: str,
     check: Callable[[Trial], Evidence],
-    on: tuple[Instance, ...],
+    instances: tuple[Instance, ...],
     power: float,
     schedule: str,
 ) -> Claim:
@@ -89,12 +99,12 @@ def _claim(
         kind="rate",
         statement=f"f - min f <= eps after {calls}, in order",
         check=check,
-        instances=on,
+        instances=instances,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope") if not power else ("f convex",),
         schedule=schedule,
-        takes=(None, 6.0),
-        orders=complexity(name, EXCESS, LO=power),
+        expected_seconds=(None, 6.0),
+        complexity=complexity(name, EXCESS, LO=power),
     )
 
 
@@ -102,7 +112,7 @@ _active = partial(
     _claim,
     calls="log(1/eps) LO, f strongly convex on a polytope",
     check=logarithmic,
-    on=POLYTOPES,
+    instances=POLYTOPES,
     power=0.0,
     schedule="short steps with L = L_f",
 )

@@ -4,12 +4,12 @@ Notation: N or T iterations, L the smoothness, ell the lower smoothness, Delta =
 G_lambda the gradient mapping, D the diameter of C, M the largest norm in C, theta* a minimiser.
 """
 
-from pfbench.claims.qu2018 import condg, theorem1, theorem2, theorem3
+from pfbench.claims.qu2018 import condg_statements, theorem1, theorem2, theorem3
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "qu2018",
     "Qu, Li, Xu: Non-convex Conditional Gradient Sliding, ICML 2018",
-    (condg, theorem1, theorem2, theorem3),
+    (condg_statements, theorem1, theorem2, theorem3),
 )
 """All that is said of the paper."""

@@ -9,21 +9,21 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
-from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
-from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
+from pfbench.claims.qu2018.corollary_rates import RunCost, ScheduleSweep, decide, spend
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser, momentum_slope
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.scales import MAPPING_SQ, complexity
 from pfbench.verification.statistics import (
     Decision,
-    across,
-    all_of,
+    combine_all,
+    combine_families,
+    combine_with_conditions,
     decide_exact,
     decide_exponent,
     decide_inequality,
     fit_exponent,
-    given,
 )
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
@@ -67,18 +67,21 @@ def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: i
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread_and_scaled(d: int, rise: float) -> indefinite.Indefinite:
+def spread_and_scaled(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
     """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
 
     Each prox is spread over a face, so that the inner tolerance is used up.
     """
     problem, factor = indefinite.spread_on_simplex(d), 2.0 * rise
     return replace(
-        problem, A=factor * problem.A, b=factor * problem.b, least=factor * problem.least
+        problem,
+        A=factor * problem.A,
+        b=factor * problem.b,
+        minimum_value=factor * problem.minimum_value,
     )
 
 
-def reached_slope(N: int) -> indefinite.Indefinite:
+def slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
     """Return a slope whose end the last of N steps beta just reaches.
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
@@ -96,12 +99,12 @@ def chain(T: int) -> ZeroChain:
     return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
 
 
-NONCONVEX = instance(indefinite.random_on_l1_ball, d=20, n=30, rise=10.0)
-FACE = instance(spread_and_scaled, d=100, rise=10.0)
-SLOPE = instance(reached_slope, N=20)
-MOMENTUM_SLOPE = instance(momentum_slope, N=4)
-CHAIN = instance(chain, T=32)
-SMALL = instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
+NONCONVEX = make_instance(indefinite.random_on_l1_ball, d=20, n=30, rise=10.0)
+FACE = make_instance(spread_and_scaled, d=100, rise=10.0)
+SLOPE = make_instance(slope_reached_at_end, N=20)
+MOMENTUM_SLOPE = make_instance(momentum_slope, N=4)
+CHAIN = make_instance(chain, T=32)
+SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -109,17 +112,17 @@ SMALL = instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 def _families(trial: Trial) -> dict[str, Any]:
     """Return random finite sums on the l1 ball, non-convex, and least squares on a face."""
-    found: dict[str, Any] = {}
-    for i, seed in enumerate(trial.seeds(trial.pick(2, 10), "problems")):
-        found[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
-    found["spread over a face"] = FACE()
-    return found
+    families: dict[str, Any] = {}
+    for i, seed in enumerate(trial.seeds(trial.choose_by_effort(2, 10), "problems")):
+        families[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
+    families["spread over a face"] = FACE()
+    return families
 
 
 def option1(trial: Trial) -> Evidence:
     """Test the least and mean |G|^2 of option I, and that theta_md is the iterate before."""
-    lengths = trial.pick((5, 20), (5, 20, 100))
-    least, mean, same = {}, {}, []
+    lengths = trial.choose_by_effort((5, 20), (5, 20, 100))
+    decisions, mean, same = {}, {}, []
     for N in lengths:
         for name, problem in {**_families(trial), "slope": SLOPE(N=N)}.items():
             constants = problem.constants(problem.start())
@@ -127,17 +130,20 @@ def option1(trial: Trial) -> Evidence:
             algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
             squares = []
             for x, step in trial.moves(problem, algorithm):
-                same.append(float(np.linalg.norm(step.at - x)) / constants.D)
+                same.append(float(np.linalg.norm(step.estimate_point - x)) / constants.D)
                 squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
             label = f"{name}, N={N}"
-            least[label] = decide_inequality([min(squares) / option1_least(L, delta, N)])
+            decisions[label] = decide_inequality([min(squares) / option1_least(L, delta, N)])
             mean[label] = decide_inequality(
                 [float(np.sum(squares)) / N / option1_mean(L, delta, N)]
             )
     return Evidence(
-        given({"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}),
+        combine_with_conditions(
+            {"least": combine_families(decisions), "mean": combine_families(mean)},
+            {"theta_md": _coincide(same)},
+        ),
         {"ratio": 1.0, "|theta_md - theta|": 0.0},
-        len(least),
+        len(decisions),
     )
 
 
@@ -151,8 +157,8 @@ def _coincide(differences: list[float]) -> Decision:
 
 def option2(trial: Trial) -> Evidence:
     """Test the least and the weighted mean of |G_beta(theta_md_k)|^2 of option II."""
-    lengths = trial.pick((4, 50), (3, 4, 5, 20, 100))
-    least, mean = {}, {}
+    lengths = trial.choose_by_effort((4, 50), (3, 4, 5, 20, 100))
+    decisions, mean = {}, {}
     for N in lengths:
         families = _families(trial)
         if N <= 5:
@@ -163,17 +169,19 @@ def option2(trial: Trial) -> Evidence:
             algorithm = trial.make(iterations=N, smoothness=L, option=2, tolerance=None)
             squares = []
             for step in trial.follow(problem, algorithm):
-                md = step.at
+                md = step.estimate_point
                 squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
             weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
             label = f"{name}, N={N}"
             first, norm = minimiser(problem)
-            known = L, constants.ell, first, norm, M, N
-            least[label] = decide_inequality([min(squares) / option2_least(*known)])
+            existing = L, constants.ell, first, norm, M, N
+            decisions[label] = decide_inequality([min(squares) / option2_least(*existing)])
             average = float(np.average(squares, weights=weights))
-            mean[label] = decide_inequality([average / option2_mean(*known)])
+            mean[label] = decide_inequality([average / option2_mean(*existing)])
     return Evidence(
-        all_of({"least": across(least), "mean": across(mean)}), {"ratio": 1.0}, len(least)
+        combine_all({"least": combine_families(decisions), "mean": combine_families(mean)}),
+        {"ratio": 1.0},
+        len(decisions),
     )
 
 
@@ -182,50 +190,52 @@ def rate(trial: Trial) -> Evidence:
 
     On the zero chain to the target; on the l1 ball the schedule runs to its end.
     """
-    divisor = trial.pick(5.0, 10.0)
+    divisor = trial.choose_by_effort(5.0, 10.0)
 
-    def largest(c: Constants) -> float:
+    def max_tolerance(c: Constants) -> float:
         return option1_least(c.L_f, c.delta, 1) / divisor
 
-    on_ball = Sweep(trial, SMALL, largest, lam=lambda L: 0.5 / L)
-    rows, first = on_ball.rows(), trial.pick(6, 20)
+    on_ball = ScheduleSweep(trial, SMALL, max_tolerance, lam=lambda L: 0.5 / L)
+    rows, first = on_ball.rows(), trial.choose_by_effort(6, 20)
     ball, multiples = rows(first), on_ball.multiples
-    reached = decide_inequality([run.least for row in ball for run in row])
+    reached = decide_inequality([run.min_ratio for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
     if reached.verdict == "violated":  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
-    lengths = trial.pick((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
-    chain, decades = [_to_target(trial, T) for T in lengths], trial.pick(1.0, 2.0)
+    lengths = trial.choose_by_effort((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
+    chain, decades = [_run_to_target(trial, T) for T in lengths], trial.choose_by_effort(1.0, 2.0)
     on_chain = f"zero chain, {decades:g} decades of eps"
 
-    def along(what: str, claimed: float) -> Decision:
-        calls = [getattr(run, what) for run in chain]
+    def slope_decision(subject: str, claimed: float) -> Decision:
+        calls = [getattr(run, subject) for run in chain]
         return decide_exponent(fit_exponent(lengths, calls, least_decades=decades), claimed)
 
     fo = {
-        on_chain: along("sfo_to_target", 1.0),
+        on_chain: slope_decision("sfo_to_target", 1.0),
         "l1 ball": decide(multiples, rows, "sfo_to_target", 1.0, first),
-        **on_ball.tuned(rows, 1.0),
+        **on_ball.decide_best_of_grid(rows, 1.0),
     }
-    lo = {on_chain: along("lo", 2.0), "l1 ball": decide(multiples, rows, "lo", 2.0, first)}
+    lo = {on_chain: slope_decision("lo", 2.0), "l1 ball": decide(multiples, rows, "lo", 2.0, first)}
     return Evidence(
-        given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
+        combine_with_conditions(
+            {"FO": combine_families(fo), "LO": combine_families(lo)}, {"|G|^2/eps": reached}
+        ),
         claimed,
         len(lengths) + runs,
     )
 
 
-def _to_target(trial: Trial, T: int) -> Spent:
+def _run_to_target(trial: Trial, T: int) -> RunCost:
     """Run option I, with its schedule, until |G|^2 <= eps = (mu/l)^2, on a chain of T links.
 
     About 80 iterations a link are needed; a run with more than 120 counts as censored.
     """
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2
-    algorithm = trial.scheduled(epsilon, problem.constants(problem.start()))
-    return spend(trial, problem, algorithm, epsilon, 0.5, most=1000.0 + 120.0 * T)
+    algorithm = trial.make_scheduled(epsilon, problem.constants(problem.start()))
+    return spend(trial, problem, algorithm, epsilon, 0.5, upper=1000.0 + 120.0 * T)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -241,10 +251,10 @@ OPTION1 = _bound(
     ),
     check=option1,
     formulas=(formula(option1_least, SQUARE), formula(option1_mean, SQUARE)),
-    normalised=NCGS.normalised,
+    scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, SLOPE),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
-    takes=(0.9, 10.0),
+    expected_seconds=(0.9, 10.0),
 )
 
 OPTION2 = _bound(
@@ -256,12 +266,12 @@ OPTION2 = _bound(
     ),
     check=option2,
     formulas=tuple(
-        formula(one, SQUARE, first=LENGTH, norm=LENGTH) for one in (option2_least, option2_mean)
+        formula(item, SQUARE, first=LENGTH, norm=LENGTH) for item in (option2_least, option2_mean)
     ),
-    normalised=NCGS.normalised,
+    scale_dependence=NCGS.scale_dependence,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
-    takes=(1.0, 10.0),
+    expected_seconds=(1.0, 10.0),
 )
 
 RATE = Claim(
@@ -274,8 +284,8 @@ RATE = Claim(
     algorithm="ncgs",
     assumptions=("C compact",),
     schedule="theory, option I; in full also tuned: steps by L, L/2 or L/4",
-    takes=(2.0, 60.0),
-    orders=complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
+    expected_seconds=(2.0, 60.0),
+    complexity=complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
 )
 
 CLAIMS = (OPTION1, OPTION2, RATE)
@@ -283,7 +293,7 @@ CLAIMS = (OPTION1, OPTION2, RATE)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_loop = partial(Mutant.edited, NCGS, NCGS.run)
+_loop = partial(Mutant.from_edits, NCGS, NCGS.run)
 
 MUTANTS = (
     _loop(

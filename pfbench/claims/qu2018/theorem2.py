@@ -8,13 +8,30 @@ import numpy as np
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.qu2018.rates import Sample, Sweep, exponents, in_expectation
-from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
-from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, Untestable, instance
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
-from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import across, given
+from pfbench.claims.qu2018.corollary_rates import (
+    Sample,
+    ScheduleSweep,
+    check_in_expectation,
+    exponents,
+)
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser, momentum_slope
+from pfbench.verification import (
+    Claim,
+    Evidence,
+    Instance,
+    Mutant,
+    NotTestable,
+    Trial,
+    make_instance,
+)
+from pfbench.verification.criteria import MAPPING_SQ, complexity
+from pfbench.verification.instruments.indefinite import (
+    IndefiniteQuadratic,
+    noisy_ball,
+    random_on_l1_ball,
+)
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statistics import combine_families, combine_with_conditions
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
@@ -36,7 +53,7 @@ def stochastic(
 # --- instances ------------------------------------------------------------------------------------
 
 
-def noisy(d: int, n: int, radius: float, noise: float) -> Indefinite:
+def noisy(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose gradients have noise of that norm.
 
     Once the ball's centre is near, what remains of the stochastic mapping is noise.
@@ -44,11 +61,11 @@ def noisy(d: int, n: int, radius: float, noise: float) -> Indefinite:
     return noisy_ball(d, n, radius, noise=noise)
 
 
-NONCONVEX = instance(random_on_l1_ball, d=20, n=30, rise=10.0)
-NOISE = instance(noisy, d=2, n=4, radius=40.0, noise=10.0)
-SLOPE = instance(momentum_slope, N=3)
-SMALL = instance(random_on_l1_ball, d=20, n=30, rise=0.3)
-SMALL_NOISE = instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
+NONCONVEX = make_instance(random_on_l1_ball, d=20, n=30, rise=10.0)
+NOISE = make_instance(noisy, d=2, n=4, radius=40.0, noise=10.0)
+SLOPE = make_instance(momentum_slope, N=3)
+SMALL = make_instance(random_on_l1_ball, d=20, n=30, rise=0.3)
+SMALL_NOISE = make_instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -56,17 +73,19 @@ SMALL_NOISE = instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
 
 def mean(trial: Trial) -> Evidence:
     """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
-    long = trial.pick(200, 600)
+    long = trial.choose_by_effort(200, 600)
     samples = {
-        f"non-convex on the l1 ball, N={N}": _weighted(trial, NONCONVEX(trial.rng("l1")), N)
-        for N in trial.pick((20, 50), (20, 100))
+        f"non-convex on the l1 ball, N={N}": _make_weighted_sample(
+            trial, NONCONVEX(trial.rng("l1")), N
+        )
+        for N in trial.choose_by_effort((20, 50), (20, 100))
     }
-    samples[f"noise on a ball, N={long}"] = _weighted(trial, NOISE(), long)
-    samples["slope, N=3"] = _weighted(trial, SLOPE(), 3)
-    return in_expectation(trial, samples, trial.pick(40, 80))
+    samples[f"noise on a ball, N={long}"] = _make_weighted_sample(trial, NOISE(), long)
+    samples["slope, N=3"] = _make_weighted_sample(trial, SLOPE(), 3)
+    return check_in_expectation(trial, samples, trial.choose_by_effort(40, 80))
 
 
-def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:
+def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) -> Sample:
     constants = problem.constants(problem.start())
     L = constants.L
     first, norm = minimiser(problem)
@@ -77,13 +96,13 @@ def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:
     def sample(seed: int) -> tuple[float, float, float]:
         squares = []
         for step in trial.follow(problem, algorithm, seed=seed):
-            g = step.yielded
-            squares.append(mapping_sq(problem, step.at, g, 0.5 / L))
-        made = len(squares)
-        if made != N:
-            raise Untestable(f"it yields {made} states in {N} iterations, and one each is needed")
+            g = step.estimate_yielded
+            squares.append(mapping_sq(problem, step.estimate_point, g, 0.5 / L))
+        count = len(squares)
+        if count != N:
+            raise NotTestable(f"it yields {count} states in {N} iterations, and one each is needed")
         average = float(np.average(squares, weights=weights))
-        return average / bound, made * (made + 1) / 2, step.counts().sfo
+        return average / bound, count * (count + 1) / 2, step.counts().sfo
 
     return sample
 
@@ -91,21 +110,21 @@ def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:
 def rate(trial: Trial) -> Evidence:
     """Test SFO and LO of the schedule for eps, and that its output is as good on average."""
 
-    def sweep(problem: Instance, first: int) -> Sweep:
-        def largest(c: Constants) -> float:
+    def sweep(problem: Instance, first: int) -> ScheduleSweep:
+        def max_tolerance(c: Constants) -> float:
             return stochastic(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
 
-        return Sweep(trial, problem, largest, lam=lambda L: 0.5 / L, weighted=True)
+        return ScheduleSweep(trial, problem, max_tolerance, lam=lambda L: 0.5 / L, is_weighted=True)
 
     sweeps = {
-        "l1 ball": sweep(SMALL, trial.pick(4, 10)),
-        "noise on a ball": sweep(SMALL_NOISE, trial.pick(16, 20)),
+        "l1 ball": sweep(SMALL, trial.choose_by_effort(4, 10)),
+        "noise on a ball": sweep(SMALL_NOISE, trial.choose_by_effort(16, 20)),
     }
-    sfo, lo, output, runs = exponents(sweeps, trial.pick(6, 20), 2.0)
+    sfo, lo, output, runs = exponents(sweeps, trial.choose_by_effort(6, 20), 2.0)
     return Evidence(
-        given(
-            {"SFO to the target": across(sfo), "LO in all": across(lo)},
-            {"|G|^2/eps": across(output)},
+        combine_with_conditions(
+            {"SFO to the target": combine_families(sfo), "LO in all": combine_families(lo)},
+            {"|G|^2/eps": combine_families(output)},
         ),
         {"exponent of SFO": 2.0, "exponent of LO": 2.0},
         runs,
@@ -125,12 +144,12 @@ MEAN = Claim(
     ),
     check=mean,
     formulas=(formula(stochastic, SQUARE, first=LENGTH, norm=LENGTH),),
-    normalised=StochasticNCGS.normalised,
+    scale_dependence=StochasticNCGS.scale_dependence,
     instances=(NONCONVEX, NOISE, SLOPE),
     algorithm="ncgs-stochastic",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),
     schedule="explicit: m_k = k, eta = chi = 1/N",
-    takes=(8.0, 13.0),
+    expected_seconds=(8.0, 13.0),
 )
 
 RATE = Claim(
@@ -143,8 +162,8 @@ RATE = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    takes=(1.0, 21.0),
-    orders=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
+    expected_seconds=(1.0, 21.0),
+    complexity=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
 )
 
 CLAIMS = (MEAN, RATE)
@@ -153,15 +172,15 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class Ascent(Changed):
+class Ascent(OverriddenOracles):
     """Goes up: the sign of the gradient is wrong."""
 
     def batch(self, sample: Any, x: Point) -> Gradient:
         """Return minus the batch gradient."""
-        return np.asarray(-self._right.batch(sample, x))
+        return np.asarray(-self._original.batch(sample, x))
 
 
-_loop = partial(Mutant.edited, StochasticNCGS, StochasticNCGS.run)
+_loop = partial(Mutant.from_edits, StochasticNCGS, StochasticNCGS.run)
 
 MUTANTS = (
     _loop(

@@ -9,22 +9,22 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.qu2018 import rates
-from pfbench.claims.qu2018.steps import mapping_sq
+from pfbench.claims.qu2018 import corollary_rates
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq
 from pfbench.estimators import SVRG
 from pfbench.sets import Box
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.scales import MAPPING_SQ, complexity
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
-    Rows,
-    across,
-    by_schedule,
+    SeedRows,
+    combine_families,
+    combine_with_conditions,
     decide_mean,
-    given,
+    mark_by_schedule,
 )
 from pfbench.verification.units import SQUARE, formula
 
@@ -44,7 +44,9 @@ def gradients(n: int, batch: int, period: int, T: int) -> int:
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread(d: int, n: int, radius: float, noise: float, spread: float) -> indefinite.Indefinite:
+def spread(
+    d: int, n: int, radius: float, noise: float, spread: float
+) -> indefinite.IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
 
     Their gradients differ by `noise`, which the snapshot takes away, and their Hessians by
@@ -53,7 +55,7 @@ def spread(d: int, n: int, radius: float, noise: float, spread: float) -> indefi
     return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
 
 
-def reached_slope(T: int) -> indefinite.Indefinite:
+def slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
     """Return a slope whose end the last of T steps 1/(3L) just reaches, its components equal.
 
     So every gradient mapping is the gradient, the same at each step.
@@ -61,7 +63,7 @@ def reached_slope(T: int) -> indefinite.Indefinite:
     return indefinite.slope(1.0, T / 3.0, 1000.0, n=8)
 
 
-def curved_components(T: int, n: int) -> indefinite.Indefinite:
+def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
     """Return -g x on an interval, the mean of -g x + x^2/2 and -g x - x^2/2, T steps g/3 long.
 
     |G|^2 is g^2 = 3000/T all the way (L = 1, Delta = 1000), so that a smaller one is reached at the
@@ -71,16 +73,18 @@ def curved_components(T: int, n: int) -> indefinite.Indefinite:
     length, signs = T * g / 3.0, np.resize([1.0, -1.0], n)
     ends = Box(1, np.zeros(1), np.array([length]))
     flat, b, zero = np.zeros((1, 1)), np.array([-g]), np.zeros(1)
-    return indefinite.Indefinite(ends, flat, b, zero, -g * length, length, np.zeros((n, 1)), signs)
+    return indefinite.IndefiniteQuadratic(
+        ends, flat, b, zero, -g * length, length, np.zeros((n, 1)), signs
+    )
 
 
-NONCONVEX = instance(indefinite.random_on_l1_ball, d=20, n=27, rise=10.0)
-SPREAD = instance(spread, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
-SLOPE = instance(reached_slope, T=20)
-LINE = instance(curved_components, T=480, n=8)
-SMALL = instance(indefinite.random_on_l1_ball, d=20, n=27, rise=0.3)
-SMALL_SPREAD = instance(spread, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
-GROWING = instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
+NONCONVEX = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=10.0)
+SPREAD = make_instance(spread, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
+SLOPE = make_instance(slope_reached_at_end, T=20)
+LINE = make_instance(make_opposed_curvature_problem, T=480, n=8)
+SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=27, rise=0.3)
+SMALL_SPREAD = make_instance(spread, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
+GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -88,16 +92,16 @@ GROWING = instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 def mean(trial: Trial) -> Evidence:
     """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
-    long = trial.pick(600, 4000)
+    long = trial.choose_by_effort(600, 4000)
     samples = {
         "non-convex on the l1 ball, T=60": _mean(trial, NONCONVEX(trial.rng("l1")), 60),
         f"spread on a ball, T={long}": _mean(trial, SPREAD(), long),
         "slope, T=20": _mean(trial, SLOPE(), 20),
     }
-    return rates.in_expectation(trial, samples, trial.pick(40, 48))
+    return corollary_rates.check_in_expectation(trial, samples, trial.choose_by_effort(40, 48))
 
 
-def _mean(trial: Trial, problem: indefinite.Indefinite, T: int) -> rates.Sample:
+def _mean(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int) -> corollary_rates.Sample:
     constants = problem.constants(problem.start())
     L, n = constants.L, problem.n
     m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
@@ -119,56 +123,70 @@ def rate(trial: Trial) -> Evidence:
 
     That SFO grows as n^(2/3) is the schedule's: so much does an iteration cost, whatever it does.
     """
-    iterations = trial.pick(9, 12)
+    iterations = trial.choose_by_effort(9, 12)
 
-    def largest(c: Constants) -> float:
+    def max_tolerance(c: Constants) -> float:
         return variance_reduced(c.L, c.delta, iterations)
 
     sweeps = {
-        name: rates.Sweep(trial, problem, largest, lam=lambda L: 1.0 / (3.0 * L))
+        name: corollary_rates.ScheduleSweep(
+            trial, problem, max_tolerance, lam=lambda L: 1.0 / (3.0 * L)
+        )
         for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
     }
-    sfo, lo, output, runs = rates.exponents(sweeps, trial.pick(6, 20), 1.0)
-    steps = trial.pick((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
-    seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.pick(6, 20)
-    lines = Rows(lambda seed: [_along(trial, LINE(T=T), seed) for T in steps], seeds)
-    sfo["line"] = rates.decide(steps, lines, "sfo_to_target", 1.0, first)
-    sizes = trial.pick((64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768))
-    by_size = Rows(lambda seed: [_along(trial, LINE(n=n), seed) for n in sizes], seeds)
-    in_n = rates.decide(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
+    sfo, lo, output, runs = corollary_rates.exponents(sweeps, trial.choose_by_effort(6, 20), 1.0)
+    steps = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
+    seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
+    lines = SeedRows(lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds)
+    sfo["line"] = corollary_rates.decide(steps, lines, "sfo_to_target", 1.0, first)
+    sizes = trial.choose_by_effort(
+        (64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768)
+    )
+    by_size = SeedRows(
+        lambda seed: [_run_along_slope(trial, LINE(n=n), seed) for n in sizes], seeds
+    )
+    in_n = corollary_rates.decide(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _good_on_average(trial, sizes)
-    parts = {"SFO, eps": across(sfo), "SFO, n": by_schedule(in_n), "LO, eps": across(lo)}
+    parts = {
+        "SFO, eps": combine_families(sfo),
+        "SFO, n": mark_by_schedule(in_n),
+        "LO, eps": combine_families(lo),
+    }
     return Evidence(
-        given(parts, {"|G|^2/eps": across(output)}),
+        combine_with_conditions(parts, {"|G|^2/eps": combine_families(output)}),
         {
             "exponent of 1/eps in SFO": 1.0,
             "exponent of n in SFO": 2.0 / 3.0,
             "exponent of 1/eps in LO": 2.0,
         },
-        runs + len(lines.made) * len(steps) + len(by_size.made) * len(sizes) + grown,
+        runs + len(lines.computed) * len(steps) + len(by_size.computed) * len(sizes) + grown,
     )
 
 
-def _along(trial: Trial, problem: indefinite.Indefinite, seed: int) -> rates.Spent:
+def _run_along_slope(
+    trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int
+) -> corollary_rates.RunCost:
     """Run the schedule to a little less than the slope, which only the end of a line has."""
     constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
-    algorithm = trial.scheduled(epsilon, constants)
+    algorithm = trial.make_scheduled(epsilon, constants)
     lam = 1.0 / (3.0 * constants.L)
-    return rates.spend(trial, problem, algorithm, epsilon, lam, seed=seed, most=1e5)
+    return corollary_rates.spend(trial, problem, algorithm, epsilon, lam, seed=seed, upper=1e5)
 
 
 def _good_on_average(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
     """Decide that the schedule's output is good on average at every n; return the runs, too."""
     means = []
-    for seed in trial.seeds(trial.pick(rates.GOOD // len(sizes), 20), "n"):
+    for seed in trial.seeds(trial.choose_by_effort(corollary_rates.GOOD // len(sizes), 20), "n"):
         for n in sizes:
-            made = GROWING(np.random.default_rng(seed), n=n)
-            constants = made.constants(made.start())
+            growing = GROWING(np.random.default_rng(seed), n=n)
+            constants = growing.constants(growing.start())
             epsilon = variance_reduced(constants.L, constants.delta, 480)
-            algorithm = trial.scheduled(epsilon, constants)
+            algorithm = trial.make_scheduled(epsilon, constants)
             lam = 1.0 / (3.0 * constants.L)
-            means.append(rates.spend(trial, made, algorithm, epsilon, lam, seed=seed).mean)
+            means.append(
+                corollary_rates.spend(trial, growing, algorithm, epsilon, lam, seed=seed).mean
+            )
     return decide_mean(means, 1.0), len(means)
 
 
@@ -184,12 +202,12 @@ MEAN = Claim(
     ),
     check=mean,
     formulas=(formula(variance_reduced, SQUARE),),
-    normalised=NCGSVR.normalised,
+    scale_dependence=NCGSVR.scale_dependence,
     instances=(NONCONVEX, SPREAD, SLOPE),
     algorithm="ncgs-vr",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),
     schedule="m = round(n^(1/3)), b = round(n^(2/3)), eta = 1/T",
-    takes=(12.0, 14.0),
+    expected_seconds=(12.0, 14.0),
 )
 
 RATE = Claim(
@@ -202,8 +220,8 @@ RATE = Claim(
     algorithm="ncgs-vr",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    takes=(3.0, 40.0),
-    orders=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
+    expected_seconds=(3.0, 40.0),
+    complexity=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
 )
 
 CLAIMS = (MEAN, RATE)
@@ -212,15 +230,15 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class MeanForgotten(Changed):
+class MissingSnapshotMean(OverriddenOracles):
     """Leaves out the full gradient at the snapshot: only the difference is kept."""
 
     def gradient(self, x: Point) -> Gradient:
         """Return 0."""
-        return np.zeros_like(self._right.gradient(x))
+        return np.zeros_like(self._original.gradient(x))
 
 
-_epochs = partial(Mutant.edited, NCGSVR, NCGSVR.run)
+_epochs = partial(Mutant.from_edits, NCGSVR, NCGSVR.run)
 
 MUTANTS = (
     _epochs(
@@ -235,8 +253,8 @@ MUTANTS = (
         {"self.period": "self.period + 1"},
         MEAN,
     ),
-    Mutant.answering("ncgs-vr-mean-forgotten", MeanForgotten, MEAN, RATE),
-    Mutant.edited(
+    Mutant.answering("ncgs-vr-mean-forgotten", MissingSnapshotMean, MEAN, RATE),
+    Mutant.from_edits(
         NCGSVR,
         SVRG,
         "ncgs-vr-unpaired-batches",

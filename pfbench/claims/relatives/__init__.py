@@ -1,21 +1,31 @@
 """The relatives of the last years: loopless and recursive estimates, by bounds of pfbench."""
 
 from pfbench.claims.relatives import (
-    cheapest,
-    condg,
     convex,
+    epoch_free_schedules,
     importance,
-    lower,
-    schedules,
+    inner_loops,
+    lower_bound,
+    page_cost,
     smooth,
     storm,
     table1,
 )
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (smooth, cheapest, convex, schedules, importance, condg, table1, lower, storm),
+    (
+        smooth,
+        page_cost,
+        convex,
+        epoch_free_schedules,
+        importance,
+        inner_loops,
+        table1,
+        lower_bound,
+        storm,
+    ),
 )
 """All that is said of them."""

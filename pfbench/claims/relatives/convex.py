@@ -24,18 +24,18 @@ from pfbench.algorithms.loopless_frank_wolfe import (
     PAGEConvexFW,
     SpiderConvexFW,
 )
-from pfbench.claims.relatives.instances import BALL, height
+from pfbench.claims.relatives.shared_instances import BALL, height
 from pfbench.estimators.stochastic import DoublingSPIDER
-from pfbench.verification import Claim, Evidence, Mutant, instance
+from pfbench.verification import Claim, Evidence, Mutant, make_instance
 from pfbench.verification.instruments.indefinite import noisy_ball
 from pfbench.verification.statistics import Decision, decide_exact
-from pfbench.verification.statistics import given as provided
+from pfbench.verification.statistics import combine_with_conditions as provided
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import SQUARE, VALUE, formula
 
-NOISY = instance(noisy_ball, d=4, n=64, radius=1.0, noise=30.0).called("noise")
+NOISY = make_instance(noisy_ball, d=4, n=64, radius=1.0, noise=30.0).with_title("noise")
 
-TURNING = BALL.called("no noise")
+TURNING = BALL.with_title("no noise")
 
 STEPS = 200
 
@@ -45,28 +45,28 @@ Error = Callable[..., float]
 """L, D, sigma^2, and t or h0 and T -> a bound."""
 
 
-def of_one(L: float, D: float, sigma2: float, t: int) -> float:
+def one_sfw_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
     """Return (2 sigma^2 + 8 L^2 D^2)/(t+1)."""
     return (2.0 * sigma2 + 8.0 * (L * D) ** 2) / (t + 1.0)
 
 
-def of_momentum(L: float, D: float, sigma2: float, t: int) -> float:
+def momentum_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
     """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2."""
     return float((math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0))
 
 
-def of_page(L: float, D: float, sigma2: float, t: int) -> float:
+def page_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
     """Return (2-p)/(pb) (L D gamma_t)^2, gamma_t = 2/(t+s)."""
     b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
     return (2.0 - p) / (p * b) * (2.0 * L * D / (t + s)) ** 2
 
 
-def of_spider(L: float, D: float, sigma2: float, t: int) -> float:
+def spider_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
     """Return (4 L D/(t+2))^2."""
     return (4.0 * L * D / (t + 2.0)) ** 2
 
 
-def one_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1)."""
     error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * (L * D) ** 2)
     return error / math.sqrt(T) + 2.0 * L * D**2 / (T + 1.0)
@@ -90,60 +90,64 @@ def spider_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float
     return 10.0 * L * D**2 / (T + 1.0)
 
 
-def falls(trial: Trial, *, error: Error, most: Error, given: dict[str, Any]) -> Evidence:
+def check_error_decay(
+    trial: Trial, *, error: Error, bound: Error, parameters: dict[str, Any]
+) -> Evidence:
     """Compare the mean over t of E|e_t|^2 over its bound, and E f(x_T) - min f over its own."""
-    (one,) = trial.claim.instances
-    problem = one.example()
+    (item,) = trial.claim.instances
+    problem = item.example()
     c = problem.constants(problem.start())
-    known = {"L": c.L_ms, "D": c.D, "sigma2": c.sigma2}
-    errors = np.array([error(**known, t=t) for t in range(STEPS)])
-    last = most(**known, h0=c.delta, T=STEPS)
-    made = trial.make(iterations=STEPS, **given)
+    existing = {"L": c.L_ms, "D": c.D, "sigma2": c.sigma2}
+    errors = np.array([error(**existing, t=t) for t in range(STEPS)])
+    last = bound(**existing, h0=c.delta, T=STEPS)
+    algorithm = trial.make(iterations=STEPS, **parameters)
 
     @cache
     def ratios(seed: int) -> tuple[float, float]:
         squares, x = list[float](), problem.start()
-        for step in trial.follow(problem, made, seed=seed):
-            off = step.estimate - problem.gradient(np.asarray(step.at))
-            squares.append(float(off @ off))
+        for step in trial.follow(problem, algorithm, seed=seed):
+            deviation = step.estimate - problem.gradient(np.asarray(step.estimate_point))
+            squares.append(float(deviation @ deviation))
             x = step.state.x
         return float(np.mean(np.array(squares) / errors)), height(problem, x) / last
 
-    def decided(place: int) -> tuple[Decision, int]:
-        looks = trial.pick(80, 160)
+    def decide_step(index: int) -> tuple[Decision, int]:
+        looks = trial.choose_by_effort(80, 160)
         return trial.sequential(
-            lambda seed: ratios(seed)[place], purpose=one.name, batch=10, most=looks
+            lambda seed: ratios(seed)[index], purpose=item.name, batch=10, limit=looks
         )
 
-    (error_decided, runs), (decided_f, _) = decided(0), decided(1)
+    (error_decided, runs), (decided_f, _) = decide_step(0), decide_step(1)
     parts = {"error": error_decided, "f": decided_f}
-    return Evidence(provided(parts, {"output": returned(trial)}), {"ratio": 1.0}, runs)
+    return Evidence(
+        provided(parts, {"output": check_returned_iterate(trial)}), {"ratio": 1.0}, runs
+    )
 
 
-def returned(trial: Trial) -> Decision:
+def check_returned_iterate(trial: Trial) -> Decision:
     """Decide that the schedule returns the last iterate, of which its bound is."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
-    output = getattr(trial.scheduled(c.delta, c), "output", "last")
+    output = getattr(trial.make_scheduled(c.delta, c), "output", "last")
     wrong = f"Its schedule returns the output {output}, and the bound is of the last iterate."
     return decide_exact(output == "last", "The last iterate is returned.", wrong, {})
 
 
-def _claim(name: str, source: str, words: tuple[str, str], error: Error, most: Error) -> Claim:
-    given = dict(PAGED) if name.startswith("page") else {}
+def _claim(name: str, source: str, words: tuple[str, str], error: Error, bound: Error) -> Claim:
+    paged = dict(PAGED) if name.startswith("page") else {}
     return Claim(
         name=f"relatives-convex-{name}",
         source=source,
         kind="bound",
         statement=f"f convex: E|g_t - grad f(x_t)|^2 <= {words[0]}, and E f(x_T) - min f <= "
         f"{words[1]} (derived by pfbench)",
-        check=partial(falls, error=error, most=most, given=given),
+        check=partial(check_error_decay, error=error, bound=bound, parameters=paged),
         instances=(TURNING if "convex" in name else NOISY,),
         algorithm=name,
         assumptions=("f convex", "L = L_ms", "a compact set"),
-        schedule="gamma_t = 2/(t+2)" if not given else "gamma_t = 2/(t+s), s = 5/p",
-        takes=(3.0, 6.0),
-        formulas=(formula(error, SQUARE, sigma2=SQUARE), formula(most, VALUE, sigma2=SQUARE)),
+        schedule="gamma_t = 2/(t+2)" if not paged else "gamma_t = 2/(t+s), s = 5/p",
+        expected_seconds=(3.0, 6.0),
+        formulas=(formula(error, SQUARE, sigma2=SQUARE), formula(bound, VALUE, sigma2=SQUARE)),
     )
 
 
@@ -151,15 +155,15 @@ ONE = _claim(
     "one-sfw",
     "Zhang et al. 2020, the rate; pfbench",
     ("(2 sigma^2 + 8 L^2 D^2)/(t+1)", "(4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1)"),
-    of_one,
-    one_height,
+    one_sfw_error_bound,
+    one_sfw_primal_bound,
 )
 
 MOMENTUM = _claim(
     "momentum-sfw",
     "Mokhtari, Hassani, Karbasi 2020, the rate; pfbench",
     ("((sigma + 2.06 L D)/(t+1)^(1/3))^2", "(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)"),
-    of_momentum,
+    momentum_error_bound,
     momentum_height,
 )
 
@@ -170,7 +174,7 @@ PAGE_CONVEX = _claim(
         "(2-p)/(pb) (L D gamma_t)^2",
         "((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))",
     ),
-    of_page,
+    page_error_bound,
     page_height,
 )
 
@@ -178,7 +182,7 @@ SPIDER_CONVEX = _claim(
     "spider-fw-convex",
     "Yurtsever, Sra, Cevher 2019, the rate; pfbench",
     ("(4 L D/(t+2))^2", "10 L D^2/(T+1)"),
-    of_spider,
+    spider_error_bound,
     spider_height,
 )
 
@@ -188,7 +192,7 @@ CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)
 # --- planted faults -------------------------------------------------------------------------------
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         OneSFW,
         OneSFW,
         "one-sfw-constant-weight",
@@ -196,7 +200,7 @@ MUTANTS = (
         {"self.alpha or Fading(1.0)": "0.3"},
         ONE,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         MomentumSFW,
         MomentumSFW,
         "momentum-sfw-constant-weight",
@@ -204,7 +208,7 @@ MUTANTS = (
         {"self.alpha or Fading(2 / 3)": "0.7"},
         MOMENTUM,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         PAGEConvexFW,
         PAGEConvexFW,
         "page-fw-convex-never-again",
@@ -212,7 +216,7 @@ MUTANTS = (
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         PAGE_CONVEX,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         SpiderConvexFW,
         DoublingSPIDER,
         "spider-fw-convex-small-batches",

@@ -28,32 +28,32 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.lan_sliding import NCGSSpider
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives import instances
-from pfbench.claims.relatives.instances import gap, unequal
+from pfbench.claims.relatives import shared_instances
+from pfbench.claims.relatives.shared_instances import gap, unequal
 from pfbench.estimators import SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.instruments.draws import branches
-from pfbench.verification.stating.bound import bound
-from pfbench.verification.stating.separation import separation
-from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.instruments.enumerated_random import enumerate_draws
+from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.separation import separation
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import LENGTH, NUMBER, SQUARE, VALUE, formula
 
 BY_SMOOTHNESS = {"sampling": "importance"}
 
 ROOT = 16
 
-UNEQUAL = instance(unequal, n=ROOT**2)
+UNEQUAL = make_instance(unequal, n=ROOT**2)
 
 # --- the law --------------------------------------------------------------------------------------
 
 FEW = (
-    instance(unequal, n=4).called("one of 4"),
-    instance(unequal, n=4, opposed=True).called("two of 4, against each other"),
+    make_instance(unequal, n=4).with_title("one of 4"),
+    make_instance(unequal, n=4, opposed=True).with_title("two of 4, against each other"),
 )
 """Where all batches of two are enumerated; on the second f is nearly flat, and the bound binds."""
 
@@ -66,27 +66,31 @@ def variance(L: float, moved: float, batch: int) -> float:
 def follows_its_law(trial: Trial) -> Evidence:
     """Compare mean and mean square of the second estimate over all batches with the law."""
     parts, runs = dict[str, Decision](), 0
-    for one in trial.claim.instances:
-        problem = one()
+    for instance in trial.claim.instances:
+        problem = instance()
         L = problem.constants(problem.start()).L_mean
         sizes = {"batch": 2, "period": 2, "iterations": 2, "step": 0.1}
-        made = trial.make(**sizes, **BY_SMOOTHNESS)
+        created = trial.make(**sizes, **BY_SMOOTHNESS)
 
-        def second(rng: Any, problem: Any = problem, made: Any = made) -> tuple[Floats, Floats]:
-            _, then = trial.follow(problem, made, rng=rng)
+        def second(
+            rng: Any, problem: Any = problem, algorithm: Any = created
+        ) -> tuple[Floats, Floats]:
+            _, then = trial.follow(problem, algorithm, rng=rng)
             return np.array(then.state.at), np.array(then.estimate)
 
-        found = list(branches(second))
-        x, chances = found[0][1][0], np.array([chance for chance, _ in found])
-        estimates, right = np.array([g for _, (_, g) in found]), problem.gradient(x)
-        off = float(np.abs(chances @ estimates - right).max()) / float(np.abs(right).max())
+        results = list(enumerate_draws(second))
+        x, chances = results[0][1][0], np.array([chance for chance, _ in results])
+        estimates, right = np.array([g for _, (_, g) in results]), problem.gradient(x)
+        deviation = float(np.abs(chances @ estimates - right).max()) / float(np.abs(right).max())
         square = float(chances @ ((estimates - right) ** 2).sum(axis=1))
-        most = variance(L, float(np.linalg.norm(x - problem.start())), 2)
-        measured, runs = {"relative deviation": off}, runs + len(found)
-        wrong = f"Its mean is off by {off:.3g} of the gradient."
-        parts[f"{one.name}: mean"] = decide_exact(off <= 1e-12, "It is exact.", wrong, measured)
-        parts[f"{one.name}: mean square"] = decide_inequality([square / most])
-    return Evidence(all_of(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
+        upper = variance(L, float(np.linalg.norm(x - problem.start())), 2)
+        measured, runs = {"relative deviation": deviation}, runs + len(results)
+        wrong = f"Its mean is off by {deviation:.3g} of the gradient."
+        parts[f"{instance.name}: mean"] = decide_exact(
+            deviation <= 1e-12, "It is exact.", wrong, measured
+        )
+        parts[f"{instance.name}: mean square"] = decide_inequality([square / upper])
+    return Evidence(combine_all(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
 
 
 LAW = Claim(
@@ -100,16 +104,16 @@ LAW = Claim(
     instances=FEW,
     algorithm="spider-fw",
     assumptions=("L = L_mean",),
-    takes=(0.2, 0.2),
+    expected_seconds=(0.2, 0.2),
     formulas=(formula(variance, SQUARE, moved=LENGTH, batch=NUMBER),),
 )
 
 # --- sliding --------------------------------------------------------------------------------------
 
 
-def of_sliding(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the sizes of `instances.of_sliding`, with the mean of the L_i, by which it draws."""
-    sizes = instances.of_sliding(c, steps=steps, root=ROOT)
+def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
+    """Return the sizes of `shared_instances.of_sliding`, with the mean of the L_i, by which it draws."""  # noqa: E501
+    sizes = shared_instances.sliding_parameters(c, steps=steps, root=ROOT)
     return {**sizes, "smoothness": c.L_mean, **BY_SMOOTHNESS}
 
 
@@ -122,7 +126,9 @@ def sharper(c: Constants, parameters: Any) -> float:
 
 def mapping(problem: Any, x: Any) -> float:
     """Return |G|^2, G = L (x - P(x - grad f(x)/L)) with the mean of the L_i for L."""
-    return instances.mapping_at(problem, x, problem.constants(problem.start()).L_mean)
+    return shared_instances.compute_squared_gradient_mapping(
+        problem, x, problem.constants(problem.start()).L_mean
+    )
 
 
 SLIDING = Claim(
@@ -132,24 +138,24 @@ SLIDING = Claim(
     ", components drawn by their L_i, L the mean of these; and <= 9.43 L h0/N + 17.8 L eta "
     "(derived by pfbench)",
     check=bound(
-        {"the source's": instances.sliding_mapping, "of pfbench": sharper},
+        {"the source's": shared_instances.sliding_mapping, "of pfbench": sharper},
         mapping,
-        over="mean",
-        parameters=partial(of_sliding, steps=100),
+        statistic="mean",
+        parameters=partial(sliding_parameters, steps=100),
         runs=(40, 160),
     ),
     instances=(UNEQUAL,),
     algorithm="ncgs-spider",
     assumptions=("L = L_mean", "a compact set"),
     schedule="that of the theorem",
-    takes=(3.0, 6.0),
+    expected_seconds=(3.0, 6.0),
     units={"of": SQUARE},
 )
 
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
 
 
-def of_frank_wolfe(c: Constants, *, T: int) -> dict[str, Any]:
+def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     """Return b = q = sqrt n, and the gamma that is best for 3/2."""
     gamma = math.sqrt(c.delta / (1.5 * c.L_mean * c.D**2 * T))
     sizes = {"iterations": T, "batch": ROOT, "period": ROOT}
@@ -159,8 +165,8 @@ def of_frank_wolfe(c: Constants, *, T: int) -> dict[str, Any]:
 def mean_gap(c: Constants, parameters: Any, *, error: float | None = None) -> float:
     """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, c^2 = (q-1)/b unless it is given."""
     gamma: float = parameters.step
-    off = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
-    curvature = (0.5 + off) * c.L_mean * c.D**2
+    deviation = math.sqrt((parameters.period - 1) / parameters.batch) if error is None else error
+    curvature = (0.5 + deviation) * c.L_mean * c.D**2
     return float(c.delta / (parameters.iterations * gamma) + curvature * gamma)
 
 
@@ -173,14 +179,14 @@ GAP = Claim(
     check=bound(
         {"the source's": partial(mean_gap, error=1.0), "of pfbench": mean_gap},
         gap,
-        over="mean",
-        parameters=partial(of_frank_wolfe, T=60),
+        statistic="mean",
+        parameters=partial(frank_wolfe_parameters, T=60),
     ),
     instances=(UNEQUAL,),
     algorithm="spider-fw",
     assumptions=("L = L_mean", "a compact set"),
     schedule="gamma = sqrt(2 h0/(3 L D^2 T))",
-    takes=(3.0, 6.0),
+    expected_seconds=(3.0, 6.0),
     units={"of": VALUE},
 )
 
@@ -190,7 +196,7 @@ ACCURACY = 2.0
 
 def uniformly(c: Constants) -> dict[str, Any]:
     """Return the schedule of uniform draws, which has the root of the mean square for L."""
-    return parameters_of(SpiderFW.theory(ACCURACY, c))
+    return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 
 FEWER = Claim(
@@ -204,14 +210,14 @@ FEWER = Claim(
         measure=gap,
         target=ACCURACY,
         parameters={"epsilon": ACCURACY, **BY_SMOOTHNESS},
-        others=uniformly,
+        other_parameters=uniformly,
         factor=0.1,
     ),
     instances=(UNEQUAL,),
     algorithm="spider-fw",
     assumptions=("L = L_mean", "L = L_ms"),
     schedule="theory",
-    takes=(3.0, 3.0),
+    expected_seconds=(3.0, 3.0),
 )
 
 CLAIMS = (LAW, SLIDING, GAP, FEWER)
@@ -219,7 +225,7 @@ CLAIMS = (LAW, SLIDING, GAP, FEWER)
 
 # --- planted faults -------------------------------------------------------------------------------
 
-_estimate = partial(Mutant.edited, SpiderFW, SPIDERG)
+_estimate = partial(Mutant.from_edits, SpiderFW, SPIDERG)
 
 MUTANTS = (
     _estimate(
@@ -246,7 +252,7 @@ MUTANTS = (
         {"rng.choice(ask.n, size=self.batch, p=L / L.sum())": "self.draw(ask, rng)"},
         LAW,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NCGSSpider,
         NCGSSpider.run,
         "importance-uniform",
@@ -254,7 +260,7 @@ MUTANTS = (
         {"sampling=self.sampling": "sampling='uniform'"},
         SLIDING,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         SpiderFW,
         StochasticFrankWolfe.run,
         "importance-quarter-step",
@@ -262,7 +268,7 @@ MUTANTS = (
         {"self.step": "self.step / 4.0"},
         GAP,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         SpiderFW,
         SpiderFW,
         "importance-not-at-all",

@@ -12,15 +12,23 @@ from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
 from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.claims.relatives.instances import BALL, BATCH, PAGED, SPACE, N, gap, squared
+from pfbench.claims.relatives.shared_instances import (
+    BALL,
+    BATCH,
+    PAGED,
+    SPACE,
+    N,
+    compute_squared_gradient_norm,
+    gap,
+)
 from pfbench.verification import Claim, Mutant
-from pfbench.verification.stating.bound import bound
+from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import SQUARE, VALUE
 
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def sharp(c2: float, c: Constants) -> float:
+def compute_sharp_step(c2: float, c: Constants) -> float:
     """Return the largest step with eta^2 L^2 c^2 + eta L_f <= 1, L = L_ms."""
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
@@ -30,24 +38,24 @@ def descent(constants: Constants, parameters: Any) -> float:
     return float(2.0 * constants.delta / (parameters.step * parameters.iterations))
 
 
-def of_page(constants: Constants, *, T: int) -> dict[str, Any]:
+def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     """Return b = sqrt n, p = b/(n + b), c = 1 and 0.8 of the sharp step, whose runs vary less."""
-    return {"iterations": T, **PAGED, "step": 0.8 * sharp(1.0, constants)}
+    return {"iterations": T, **PAGED, "step": 0.8 * compute_sharp_step(1.0, constants)}
 
 
-def of_lsvrg(constants: Constants, *, T: int) -> dict[str, Any]:
+def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     """Return p = 1/2, b = 16, c^2 = 2(1-p)(2-p)/(p^2 b) and the sharp step."""
     c2 = 2.0 * 0.5 * 1.5 / (0.25 * 16)
-    return {"iterations": T, "batch": 16, "refresh": 0.5, "step": sharp(c2, constants)}
+    return {"iterations": T, "batch": 16, "refresh": 0.5, "step": compute_sharp_step(c2, constants)}
 
 
-def of_zerosarah(constants: Constants, *, T: int) -> dict[str, Any]:
+def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
     """Return b = sqrt n, lambda = q/2 and the sharp step of its c^2."""
     q = 1.0 - (1.0 - 1.0 / N) ** BATCH
     lam = q / 2.0
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
-    given = {"iterations": T, "batch": BATCH, "table_weight": lam}
-    return {**given, "step": sharp(c2, constants)}
+    arguments = {"iterations": T, "batch": BATCH, "table_weight": lam}
+    return {**arguments, "step": compute_sharp_step(c2, constants)}
 
 
 def _smooth(name: str, parameters: Any, source: str) -> Claim:
@@ -57,20 +65,28 @@ def _smooth(name: str, parameters: Any, source: str) -> Claim:
         statement="mean over t < T of E|grad f(x_t)|^2 <= 2 h0/(eta T) if (eta L c)^2 + eta L_f "
         "<= 1 (derived by pfbench)",
         check=bound(
-            descent, squared, over="mean", parameters=partial(parameters, T=100), runs=(240, 320)
+            descent,
+            compute_squared_gradient_norm,
+            statistic="mean",
+            parameters=partial(parameters, T=100),
+            runs=(240, 320),
         ),
         instances=(SPACE,),
         algorithm=name,
         assumptions=("L_f", "L = L_ms"),
         schedule="eta of the lemma",
-        takes=(3.0, 8.0),
+        expected_seconds=(3.0, 8.0),
         units={"of": SQUARE},
     )
 
 
-SMOOTH_PAGE = _smooth("page", of_page, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench")
-SMOOTH_LSVRG = _smooth("lsvrg", of_lsvrg, "Kovalev, Horvath, Richtarik 2020; pfbench")
-SMOOTH_ZEROSARAH = _smooth("zerosarah", of_zerosarah, "Li, Hanzely, Richtarik 2021; pfbench")
+SMOOTH_PAGE = _smooth(
+    "page", page_parameters, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench"
+)
+SMOOTH_LSVRG = _smooth("lsvrg", lsvrg_parameters, "Kovalev, Horvath, Richtarik 2020; pfbench")
+SMOOTH_ZEROSARAH = _smooth(
+    "zerosarah", zerosarah_parameters, "Li, Hanzely, Richtarik 2021; pfbench"
+)
 
 
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
@@ -86,7 +102,7 @@ SIZES: dict[str, tuple[dict[str, Any], float]] = {
 _STEPS = 300
 
 
-def of_frank_wolfe(constants: Constants, *, name: str) -> dict[str, Any]:
+def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]:
     """Return the step gamma = sqrt(h0/((1/2 + c) L D^2 T)) with the sizes of a method."""
     sizes, c = SIZES[name]
     gamma = math.sqrt(constants.delta / ((0.5 + c) * constants.L * constants.D**2 * _STEPS))
@@ -109,14 +125,14 @@ def _frank_wolfe(name: str, source: str) -> Claim:
         check=bound(
             partial(mean_gap, c=SIZES[name][1]),
             gap,
-            over="mean",
-            parameters=partial(of_frank_wolfe, name=name),
+            statistic="mean",
+            parameters=partial(frank_wolfe_parameters, name=name),
         ),
         instances=(BALL,),
         algorithm=name,
         assumptions=("L_f", "L = L_ms", "a compact set"),
         schedule="gamma = sqrt(h0/((1/2 + c) L D^2 T))",
-        takes=(5.0, 8.0),
+        expected_seconds=(5.0, 8.0),
         units={"of": VALUE},
     )
 
@@ -137,7 +153,7 @@ CLAIMS = (SMOOTH_PAGE, SMOOTH_LSVRG, SMOOTH_ZEROSARAH, *GAPS)
 # --- planted faults -------------------------------------------------------------------------------
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         PAGEMethod,
         LooplessMethod,
         "page-never-again",
@@ -145,7 +161,7 @@ MUTANTS = (
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         SMOOTH_PAGE,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         LSVRGMethod,
         LooplessMethod,
         "lsvrg-old-snapshot",
@@ -153,7 +169,7 @@ MUTANTS = (
         {"self.batch, self.refresh": "self.batch, 1e-12"},
         SMOOTH_LSVRG,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         PAGEFW,
         StochasticFrankWolfe.run,
         "page-fw-quarter-step",

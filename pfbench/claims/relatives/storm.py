@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pfbench.algorithms.loopless import StormMethod
 from pfbench.base.parameters import parameter
-from pfbench.verification import Claim, Dossier, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification import Claim, Dossier, Erratum, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
+from pfbench.verification.instruments.slopes import LongSlope
 from pfbench.verification.units import GRADIENT, formula
 
 LENGTH_OF_RUN = 10**6
@@ -28,52 +28,54 @@ def parts(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> tup
     return w, 8.0 * delta / k + noise + (k * c) ** 2 * math.log(T + 2.0) / (2.0 * L**2)
 
 
-def printed(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
+def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
     """Return (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)."""
     w, M = parts(L, G, delta, sigma, b, T)
     first = (w ** (1.0 / 6.0) * math.sqrt(2.0 * M) + 2.0 * M**0.75) / math.sqrt(T)
     return float(first + 2.0 * sigma ** (1.0 / 3.0) / T ** (1.0 / 3.0))
 
 
-def corrected(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
+def compute_corrected_bound(
+    L: float, G: float, delta: float, sigma: float, b: int, T: int
+) -> float:
     """Return (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
     w, M = parts(L, G, delta, sigma, b, T)
     noisy = math.sqrt(2.0 * M) * (w + 2.0 * T * sigma**2) ** (1.0 / 6.0)
     return float((noisy + 2.0 * M**0.75) / math.sqrt(T))
 
 
-def scaled(effort: str, seed: int) -> Contrast:
+def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
     """Measure f in units of 1e-3, 1 and 1e3, where a bound of |grad f| scales like it."""
 
-    def in_units(of: object, factor: float, sigma: float) -> float:
-        found = of(factor, factor, factor, factor * sigma, 1, LENGTH_OF_RUN)  # type: ignore[operator]
-        return float(found) / factor
+    def scale_gradient(source: object, factor: float, sigma: float) -> float:
+        result = source(factor, factor, factor, factor * sigma, 1, LENGTH_OF_RUN)  # type: ignore[operator]
+        return float(result) / factor
 
     units = (1e-3, 1.0, 1e3)
-    as_printed = [in_units(printed, one, 0.5) for one in units]
-    as_corrected = [in_units(corrected, one, 0.5) for one in units]
-    quiet = [in_units(printed, one, 0.0) for one in units]
+    as_printed = [scale_gradient(compute_printed_bound, unit, 0.5) for unit in units]
+    as_corrected = [scale_gradient(compute_corrected_bound, unit, 0.5) for unit in units]
+    quiet = [scale_gradient(compute_printed_bound, unit, 0.0) for unit in units]
     numbers = {
-        f"bound over the unit {one:g}, {what}": value
-        for what, values in (("printed", as_printed), ("corrected", as_corrected))
-        for one, value in zip(units, values, strict=True)
+        f"bound over the unit {unit:g}, {subject}": value
+        for subject, values in (("printed", as_printed), ("corrected", as_corrected))
+        for unit, value in zip(units, values, strict=True)
     }
     ratio, right = max(as_printed) / min(as_printed), max(as_corrected) / min(as_corrected)
-    told = compared(ratio, right, **numbers)
-    return told.under({"sigma = 0": max(quiet) / min(quiet)})
+    evidence = compare_ratios(ratio, right, **numbers)
+    return evidence.with_readings({"sigma = 0": max(quiet) / min(quiet)})
 
 
 THEOREM = Erratum(
     name="relatives-storm-thm1",
     as_printed="E|grad F| <= (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 sigma^(1/3)/T^(1/3)",
     corrected="(sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T): the last term lost sqrt(M)",
-    examine=scaled,
+    examine=examine_scaling,
     objection="Show in the paper sqrt(M) in the last term, or a normalisation in which f has no "
     "unit.",
     dossier=Dossier(
-        ruling="doubtful",
+        conclusion="doubtful",
         quotes=(),
-        assumed="the theorem is as a formal development quotes it; the paper was not compared",
+        assumption="the theorem is as a formal development quotes it; the paper was not compared",
         derivation=(
             "E[sqrt(sum of |grad F|^2)]^2 <= 2M E(w + 2 sum (|grad F|^2 + sigma^2))^(1/3)",
             "the cube root splits, and (2 T sigma^2)^(1/6) keeps its factor sqrt(2M)",
@@ -84,8 +86,8 @@ THEOREM = Erratum(
         "3.14, 1.57, 1.55 for one number",
         readings={"sigma = 0": "it is meant without noise, where the last term is 0"},
     ),
-    printed=formula(printed, GRADIENT, G=GRADIENT, sigma=GRADIENT),
-    right=formula(corrected, GRADIENT, G=GRADIENT, sigma=GRADIENT),
+    printed_formula=formula(compute_printed_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
+    corrected_formula=formula(compute_corrected_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
 )
 
 ERRATA = (THEOREM,)
@@ -94,11 +96,11 @@ ERRATA = (THEOREM,)
 # --- the output -----------------------------------------------------------------------------------
 
 
-def drawn(trial: Trial) -> Evidence:
+def check_output_law(trial: Trial) -> Evidence:
     """Decide that the output is drawn uniformly where nothing is said of it."""
     (slope,) = trial.claim.instances
-    found = trial.draws_uniformly(slope(), alpha=0.8, floor=2.0)
-    return Evidence(found, {"outside": 0.0}, trial.pick(100, 400))
+    decision = trial.draws_uniformly(slope(), alpha=0.8, floor=2.0)
+    return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))
 
 
 OUTPUT = Claim(
@@ -107,10 +109,10 @@ OUTPUT = Claim(
     kind="identity",
     statement="where nothing is said of it the output is drawn uniformly among x_0 .. x_{T-1}, of "
     "which the theorem is",
-    check=drawn,
-    instances=(instance(Slope, n=4, g=1.0, gap=10.0, L=1.0).called("slope"),),
+    check=check_output_law,
+    instances=(make_instance(LongSlope, n=4, g=1.0, gap=10.0, L=1.0).with_title("slope"),),
     algorithm="storm",
-    takes=(0.5, 2.0),
+    expected_seconds=(0.5, 2.0),
 )
 
 CLAIMS = (OUTPUT,)
@@ -123,4 +125,4 @@ class LastReturned(StormMethod):
     output: str = parameter("last", "last, or uniform")
 
 
-MUTANTS = (Mutant.of("storm-last-returned", LastReturned, OUTPUT),)
+MUTANTS = (Mutant.from_variant("storm-last-returned", LastReturned, OUTPUT),)

@@ -6,28 +6,28 @@ Frank-Wolfe gap.
 """
 
 from pfbench.claims.shen2019 import (
-    counts,
     error_law_errata,
     error_laws,
-    faults,
-    matrix_recovery,
+    estimator_faults,
+    recovery_claims,
     remark31,
     sagafw,
     size_errata,
     table1,
+    table1_counts,
     theorem31,
     theorem51,
     unbiased,
 )
 from pfbench.verification import Paper
 
-PAPER = Paper.of(
+PAPER = Paper.from_files(
     "shen2019",
     "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
     "Minimization, AISTATS 2019",
     (
-        *(counts, theorem31, remark31, error_laws, error_law_errata, unbiased),
-        *(table1, size_errata, sagafw, matrix_recovery, theorem51, faults),
+        *(table1_counts, theorem31, remark31, error_laws, error_law_errata, unbiased),
+        *(table1, size_errata, sagafw, recovery_claims, theorem51, estimator_faults),
     ),
 )
 """All that is said of the paper."""

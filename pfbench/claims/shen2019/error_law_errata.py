@@ -12,7 +12,7 @@ from pfbench.claims.shen2019.paths import variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.verification import Dossier, Erratum, Floats, Quote
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, product
 
@@ -26,21 +26,23 @@ _LOST = 10.0
 # --- smoothness in expectation, (7) and (8) -------------------------------------------------------
 
 
-def in_expectation(effort: str, seed: int, *, squared: bool = False) -> Contrast:
+def examine_expected_lipschitz(
+    effort: str, seed: int, *, squared: bool = False
+) -> ExaminationEvidence:
     """SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on rows of unequal size."""
     rng = stream(seed, "(7)")
     rows = _unequal(rng)
     problem = LeastSquares(rows, rng.standard_normal(len(rows)), L2Ball(1, 1.0))
     x, y = rng.uniform(0.2, 0.9, 1), -rng.uniform(0.2, 0.9, 1)
     u = float(np.abs(x - y)[0])
-    changes = _each(problem, x, y)
+    changes = _component_differences(problem, x, y)
     L = float(np.mean(np.abs(changes))) / u
     mean_squared = float(problem.constants(problem.start()).L_ms)
     error = float(np.var(changes))
     printed = error / ((mean_squared if squared else L) * u) ** 2
-    return compared(
+    return compare_ratios(
         printed, error / (mean_squared * u) ** 2, **{"L of (7)": L, "L_ms": mean_squared}
-    ).under(
+    ).with_readings(
         {
             _ALL_SMOOTH: error / (float(problem.constants(problem.start()).L_max) * u) ** 2,
             _CONSTANT: printed / _LOST,
@@ -48,7 +50,9 @@ def in_expectation(effort: str, seed: int, *, squared: bool = False) -> Contrast
     )
 
 
-def hessians_in_expectation(effort: str, seed: int, *, squared: bool = False) -> Contrast:
+def hessians_in_expectation(
+    effort: str, seed: int, *, squared: bool = False
+) -> ExaminationEvidence:
     """CASVRG's law, even without the 1/4, with L2 of (8) on rows of unequal size.
 
     L2 of (8) is sup|phi'''| E|a|^3; the longest row is where phi''' is largest.
@@ -61,14 +65,14 @@ def hessians_in_expectation(effort: str, seed: int, *, squared: bool = False) ->
     constants = problem.constants(problem.start())
     hessian = problem.hessian(y)
     aided = [float(hessian.batch(np.array([i]), x, y)[0]) for i in range(problem.n)]
-    error = float(np.var(_each(problem, x, y) - aided))
+    error = float(np.var(_component_differences(problem, x, y) - aided))
     L2 = problem.loss.third * float(np.mean(np.abs(rows) ** 3))
     mean_squared, u = float(constants.L2_ms), 1e-3
     largest = problem.loss.third * float(np.abs(rows).max()) ** 3
     printed = error / ((mean_squared if squared else L2) ** 2 * u**4)
-    return compared(
+    return compare_ratios(
         printed, error / (mean_squared**2 * u**4 / 4.0), **{"L2 of (8)": L2, "L2_ms": mean_squared}
-    ).under({_ALL_LIPSCHITZ: error / (largest**2 * u**4), _CONSTANT: printed / _LOST})
+    ).with_readings({_ALL_LIPSCHITZ: error / (largest**2 * u**4), _CONSTANT: printed / _LOST})
 
 
 def _unequal(rng: np.random.Generator) -> Floats:
@@ -78,18 +82,21 @@ def _unequal(rng: np.random.Generator) -> Floats:
     return rows
 
 
-def _each(problem: LinearModel, x: Floats, y: Floats) -> Floats:
+def _component_differences(problem: LinearModel, x: Floats, y: Floats) -> Floats:
     """Return grad f_i(x) - grad f_i(y) for every i of a problem with one variable, shape (n,)."""
     return np.array([problem.difference(np.array([i]), x, y)[0] for i in range(problem.n)])
 
 
-def _squared_diameter(constants: Constants) -> float:
+def _compute_squared_norm_diameter(constants: Constants) -> float:
     return float(constants.L_ms * constants.D) ** 2
 
 
 def second_moment(
-    effort: str, seed: int, *, printed: Callable[[Constants], float] = _squared_diameter
-) -> Contrast:
+    effort: str,
+    seed: int,
+    *,
+    printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
+) -> ExaminationEvidence:
     """Compare E|grad f_i|^2, and the error of S = 1 sample, with L^2 D^2 and with sigma^2.
 
     f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1: f is stationary at 0, no f_i is
@@ -98,20 +105,20 @@ def second_moment(
     b = float(stream(seed, "3.1").uniform(3.0, 4.0))
     moment, spread, constants = _moments(b, 0.1)
     smaller, _, of_smaller = _moments(b, 0.001)
-    return compared(
+    return compare_ratios(
         min(moment, spread) / printed(constants),
         spread / constants.sigma2,
         **{
             "E|grad f_i|^2": moment,
             "E|grad f_i-grad f|^2": spread,
-            "L^2 D^2": _squared_diameter(constants),
+            "L^2 D^2": _compute_squared_norm_diameter(constants),
             "sigma^2": constants.sigma2,
         },
-    ).under(
+    ).with_readings(
         {
             _ALL_SMOOTH: moment / (constants.L_max * constants.D) ** 2,
-            "of the error alone": spread / _squared_diameter(constants),
-            _CONSTANT: smaller / _squared_diameter(of_smaller) / _LOST,
+            "of the error alone": spread / _compute_squared_norm_diameter(constants),
+            _CONSTANT: smaller / _compute_squared_norm_diameter(of_smaller) / _LOST,
         }
     )
 
@@ -130,7 +137,9 @@ def _moments(b: float, radius: float) -> tuple[float, float, Constants]:
 # --- mean values, section 4.1 ---------------------------------------------------------------------
 
 
-def missing_increment(effort: str, seed: int, *, with_increment: bool = False) -> Contrast:
+def missing_increment(
+    effort: str, seed: int, *, with_increment: bool = False
+) -> ExaminationEvidence:
     """For one variable: look for x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
 
     As printed the factor x - x~ is missing. Of two steps of 0.1 and of every component, how far the
@@ -140,30 +149,32 @@ def missing_increment(effort: str, seed: int, *, with_increment: bool = False) -
     rng = stream(seed, "mean value")
     problem = LogCosh(rng.uniform(0.5, 1.5, (9, 1)), rng.uniform(-0.3, 0.3, 9), L2Ball(1, 1.0))
     y, step = 0.10, 0.1
-    found: dict[float, list[float]] = {1.0: [], float(problem.set.diameter): [], step: []}
+    results: dict[float, list[float]] = {1.0: [], float(problem.set.diameter): [], step: []}
     corrected = []
     for i in range(problem.n):
         for x in (y + step, y + 2.0 * step):
-            one = np.array([i])
-            change = float(problem.difference(one, np.array([x]), np.array([y]))[0])
+            item = np.array([i])
+            change = float(problem.difference(item, np.array([x]), np.array([y]))[0])
             segment = np.linspace(y, x, 1001)
-            second = np.array([_second_derivative(problem, one, s) for s in segment])
-            corrected.append(_apart(change, second * (x - y)))
-            for unit, ratios in found.items():
-                ratios.append(_apart(change, second * (x - y if with_increment else unit)))
-    printed, diameter, first = found.values()
-    return compared(min(printed), max(corrected)).under(
+            second = np.array([_second_derivative(problem, item, s) for s in segment])
+            corrected.append(_ratio_to_nearest(change, second * (x - y)))
+            for unit, ratios in results.items():
+                ratios.append(
+                    _ratio_to_nearest(change, second * (x - y if with_increment else unit))
+                )
+    printed, diameter, first = results.values()
+    return compare_ratios(min(printed), max(corrected)).with_readings(
         {"lengths in units of D": max(diameter), "lengths in units of the step": max(first)}
     )
 
 
-def _second_derivative(problem: LogCosh, one: Any, s: float) -> float:
+def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
     """Return f_i''(s) of a problem with one variable."""
-    at = np.array([s])
-    return float(problem.hessian(at).batch(one, np.array([s + 1.0]), at)[0])
+    point = np.array([s])
+    return float(problem.hessian(point).batch(item, np.array([s + 1.0]), point)[0])
 
 
-def _apart(number: float, values: Floats) -> float:
+def _ratio_to_nearest(number: float, values: Floats) -> float:
     """Return the ratio, at least 1, of a number to the nearest value of a continuous function.
 
     All are positive.
@@ -171,7 +182,9 @@ def _apart(number: float, values: Floats) -> float:
     return float(max(1.0, number / values.max(), values.min() / number))
 
 
-def one_mean_value(effort: str, seed: int, *, separable_power: float = 4.0) -> Contrast:
+def examine_mean_value(
+    effort: str, seed: int, *, separable_power: float = 4.0
+) -> ExaminationEvidence:
     """f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t): no x-bar of the segment serves both entries.
 
     Every point of the segment is excluded: the residual at 10^4 of them exceeds what it can change
@@ -193,25 +206,25 @@ def one_mean_value(effort: str, seed: int, *, separable_power: float = 4.0) -> C
     alphas = np.linspace(0.0, 1.0, 10_001)
     residuals = np.linalg.norm(slope(alphas).T - change, axis=1)
     lipschitz = float(np.linalg.norm([2.0 * a * s * s, (q - 1.0) * (q - 2.0) * b * t ** (q - 1.0)]))
-    least = float(residuals.min()) - 0.5 * lipschitz * 1e-4
+    lower = float(residuals.min()) - 0.5 * lipschitz * 1e-4
     nodes, weights = np.polynomial.legendre.leggauss(20)
     integral = slope(0.5 * (nodes + 1.0)) @ (0.5 * weights)
     curved = slope(alphas) - slope(0.0)[:, None]
     remainder_at_most = float(np.linalg.norm(curved, axis=0).max())
-    off = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
+    deviation = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
     remainder, increments = _remainders()
-    return Contrast(
-        printed_fails=least > 0.0,
-        corrected_holds=off <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
+    return ExaminationEvidence(
+        printed_fails=lower > 0.0,
+        corrected_holds=deviation <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
         numbers={
-            "least residual over the segment": least,
-            "relative error of the integral form": off,
+            "least residual over the segment": lower,
+            "relative error of the integral form": deviation,
             "square of the remainder over L2^2|x-x~|^4/4": remainder,
             "largest deviation from eta^2 (i-1/2)": increments,
         },
-    ).under(
+    ).with_readings(
         {
-            "a point for each entry": max(map(_apart, change, slope(alphas))),
+            "a point for each entry": max(map(_ratio_to_nearest, change, slope(alphas))),
             "a bound of norms": float(np.linalg.norm(change - slope(0.0))) / remainder_at_most,
         }
     )
@@ -234,18 +247,18 @@ ERRATA = (
         as_printed="(7) and a bounded C give E|grad f_i(x)|^2 <= L^2 D^2, so S = L^2 D^2/eps^2",
         corrected="with sigma^2 for L^2 D^2: E|g-grad f|^2 <= sigma^2/S; the order in eps stands",
         examine=second_moment,
-        printed=product(SQUARE, {"L": 2, "D": 2}),
-        right=product(SQUARE, {"sigma2": 1, "S": -1}),
+        printed_formula=product(SQUARE, {"L": 2, "D": 2}),
+        corrected_formula=product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
         objection="Name an assumption of the paper that bounds grad f_i itself, say that each f_i "
         "has a stationary point in C.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="Using the smoothness assumption (7) and the boundedness of domain C, we "
                     "have … for all … and, if we have … we obtain",
-                    place="section 3.1, SFW",
+                    location="section 3.1, SFW",
                 ),
             ),
             derivation=(
@@ -267,22 +280,22 @@ ERRATA = (
         name="shen2019-(7)",
         as_printed="(7), a mean of norms, gives the errors of SVRG and SPIDERG, means of squares",
         corrected="they need the mean of squares and L_ms, or the L of every component",
-        examine=in_expectation,
+        examine=examine_expected_lipschitz,
         claim=LAW["svrg"],
         objection="Say that L in (7) is that of every f_i, as section 1 has it, or print (7) as "
         "the root of a mean of squares.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="is an L-smooth but potentially nonconvex component function",
-                    place="section 1, below (1)",
+                    location="section 1, below (1)",
                 ),
                 Quote(
                     text="has L-Lipschitz continuous gradient in expectation",
-                    place="assumptions and notations, (7)",
+                    location="assumptions and notations, (7)",
                 ),
-                Quote(text="Under the assumption 7, we bound", place="section 3.1, SVRFW"),
+                Quote(text="Under the assumption 7, we bound", location="section 3.1, SVRFW"),
             ),
             derivation=(
                 "The bound of SVRG takes E|grad f_i(x)-grad f_i(y)|^2 <= L^2|x-y|^2 from (7).",
@@ -307,17 +320,19 @@ ERRATA = (
         objection="Say that L2 in (8) is that of every Hessian, or print (8) as the root of a "
         "mean of squares.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="we assume the Hessian of each component function to be … Lipschitz in "
                     "expectation",
-                    place="assumptions and notations, (8)",
+                    location="assumptions and notations, (8)",
                 ),
-                Quote(text="require the second-order smoothness assumption (8)", place="section 4"),
+                Quote(
+                    text="require the second-order smoothness assumption (8)", location="section 4"
+                ),
                 Quote(
                     text="Assuming Lipschitz continuity of the Hessian of",
-                    place="section 4.1, before the bound of CASVRG",
+                    location="section 4.1, before the bound of CASVRG",
                 ),
             ),
             derivation=(
@@ -338,18 +353,20 @@ ERRATA = (
         as_printed="grad f_i(x) - grad f_i(x~) = Hess f_i(xbar), without a factor",
         corrected="a misprint: the factor x - x~ is missing, and stands in the bound that follows",
         examine=missing_increment,
-        printed=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
-        right=product(GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH),
+        printed_formula=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
+        corrected_formula=product(
+            GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH
+        ),
         claim=LAW["casvrg"],
         objection="Show a copy of the paper in which the factor x - x~ stands on the right of "
         "that display.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="The intuition behind boosting the estimation accuracy of SVRG with "
                     "curvature is the Mean Value Theorem",
-                    place="section 4.1, the display below",
+                    location="section 4.1, the display below",
                 ),
             ),
             derivation=(
@@ -367,23 +384,23 @@ ERRATA = (
         name="shen2019-4.1-one-mean-value",
         as_printed="grad f_i(x)-grad f_i(x~) is Hess f_i(xbar)(x-x~) at one xbar of the segment",
         corrected="one for each entry, or a mean of Hessians; the laws stand, with 1/4, (i-1/2)^2",
-        examine=one_mean_value,
+        examine=examine_mean_value,
         claim=LAW["caspiderg"],
         objection="Say that xbar is another point for each entry, or that the display stands for "
         "the bound of the norm alone.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="for some … and we have under the Hessian smoothness assumption",
-                    place="section 4.1, for CASVRG",
+                    location="section 4.1, for CASVRG",
                 ),
                 Quote(
                     text="is obtained from the Mean Value Theorem",
-                    place="section 4.2, for CASPIDERG",
+                    location="section 4.2, for CASPIDERG",
                 ),
             ),
-            assumed="xbar may be another one for each i; n = 1 here.",
+            assumption="xbar may be another one for each i; n = 1 here.",
             derivation=(
                 "The theorem is one of real functions: each entry has an alpha of its own.",
                 "x_1^3/3 wants alpha = 1/2, x_2^4/4 wants 1/sqrt 3: no alpha serves both.",

@@ -8,22 +8,32 @@ import numpy.typing as npt
 
 from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.protocols import Algorithm
-from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import attaining, every_error
+from pfbench.claims.shen2019.epoch_estimators import (
+    CURVATURE_AIDED,
+    MEAN_SQUARED,
+    METHODS,
+    error_law,
+)
+from pfbench.claims.shen2019.paths import attaining, estimate_errors
 from pfbench.estimators import CASPIDERG, CASVRG, SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.instruments.enumerated_random import (
+    NotEnumerable,
+    ReplayGenerator,
+    enumerate_draws,
+    orthogonal_array,
+)
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.repeats import check_repeats, check_seed, noted
+from pfbench.verification.reproducibility import check_repeats, check_seed, note_unrepeatable
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     MOST_SEEDS,
     Decision,
-    Rows,
-    all_of,
+    SeedRows,
+    combine_all,
     decide_exponent,
     decide_inequality,
-    fitted,
+    make_fit,
 )
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
@@ -43,7 +53,7 @@ _ROUNDING = 1e-13
 """Largest error at a snapshot, in units of the gradient, which has length 1."""
 
 
-def below_the_law(estimator: str) -> ForcedPath:
+def slack_forced_path(estimator: str) -> ForcedPath:
     """Return a forced path that keeps some distance from the law.
 
     A limit of a sampled mean can then lie below the law, where nobody can enumerate the draws.
@@ -57,12 +67,12 @@ def below_the_law(estimator: str) -> ForcedPath:
 
 
 FEW = {
-    name: instance(attaining, estimator=name, n=1 << _BITS, d=1 + (1 << _BITS) // 2)
+    name: make_instance(attaining, estimator=name, n=1 << _BITS, d=1 + (1 << _BITS) // 2)
     for name in METHODS
 }
-FEWEST = {name: instance(attaining, estimator=name, n=4, d=3) for name in METHODS}
-MANY = {name: instance(attaining, estimator=name, n=2048, d=65) for name in METHODS}
-BELOW = {name: instance(below_the_law, estimator=name) for name in METHODS}
+FEWEST = {name: make_instance(attaining, estimator=name, n=4, d=3) for name in METHODS}
+MANY = {name: make_instance(attaining, estimator=name, n=2048, d=65) for name in METHODS}
+BELOW = {name: make_instance(slack_forced_path, estimator=name) for name in METHODS}
 
 
 def law(trial: Trial, *, estimator: str) -> Evidence:
@@ -75,7 +85,7 @@ def law(trial: Trial, *, estimator: str) -> Evidence:
         "exponent in S": _exponent(trial, estimator, "S", -1.0),
     }
     claimed = {"exponent in j": in_j, "exponent in eta": in_eta, "exponent in S": -1.0, "ratio": 1}
-    return Evidence(all_of(parts), claimed, 1024)
+    return Evidence(combine_all(parts), claimed, 1024)
 
 
 def _inequality(trial: Trial, estimator: str) -> Decision:
@@ -86,40 +96,40 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
     a path that keeps some distance from the law.
     """
     problem = FEWEST[estimator]()
-    made = _made(trial, problem, 2, 3, 3, 1e-6)
+    algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)
     try:
-        check_repeats(trial, problem, made)
-    except Unscripted as why:
-        return noted(_sampled_inequality(trial, estimator), why)
-    for exact in (_from_the_array, _enumerated):
+        check_repeats(trial, problem, algorithm)
+    except NotEnumerable as why:
+        return note_unrepeatable(_decide_sampled(trial, estimator), why)
+    for exact in (_enumerate_bits, _enumerate_draws):
         try:
             means, laws = exact(trial, estimator)
-        except Unscripted:
+        except NotEnumerable:
             continue
         steps = laws > 0.0
         if (means[~steps] > _ROUNDING**2).any():
             words = "The estimate at a snapshot is not the gradient."
             return Decision("violated", words, {}, None)
         # The step shrinks by the weight eta at each t, which only lowers the ratio.
-        found = decide_inequality(means[steps] / laws[steps], 1e-6)
-        if found.verdict == "violated":
-            check_seed(trial, problem, made)
-        return found
-    return _sampled_inequality(trial, estimator)
+        decision = decide_inequality(means[steps] / laws[steps], 1e-6)
+        if decision.verdict == "violated":
+            check_seed(trial, problem, algorithm)
+        return decision
+    return _decide_sampled(trial, estimator)
 
 
-def _from_the_array(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
+def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     """Return mean square and law at each t of two epochs, each draw one of 2^_BITS."""
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
-        _squares(trial, problem, S, p, T, eta, rng=Scripted(row, problem.n))
+        _squares(trial, problem, S, p, T, eta, rng=ReplayGenerator(row, problem.n))
         for row in orthogonal_array(_BITS, 1 << _BITS)
     ]
     return np.mean(squares, axis=0), _laws(problem, estimator, p, T, eta, S)
 
 
-def _enumerated(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
+def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     """Return mean square and law at each t of one epoch, whatever is drawn."""
     S, p, T, eta = 2, 3, 3, 1e-6
     problem = FEWEST[estimator]()
@@ -127,11 +137,11 @@ def _enumerated(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     def squares(rng: np.random.Generator) -> Floats:
         return _squares(trial, problem, S, p, T, eta, rng=rng)
 
-    mean = sum(chance * square for chance, square in branches(squares))
+    mean = sum(chance * square for chance, square in enumerate_draws(squares))
     return np.asarray(mean), _laws(problem, estimator, p, T, eta, S)
 
 
-def _sampled_inequality(trial: Trial, estimator: str) -> Decision:
+def _decide_sampled(trial: Trial, estimator: str) -> Decision:
     S, p, T, eta = 10, 12, 24, 1e-6
     problem = BELOW[estimator]()
     laws = _laws(problem, estimator, p, T, eta * 0.5, S)
@@ -141,7 +151,7 @@ def _sampled_inequality(trial: Trial, estimator: str) -> Decision:
         squares = _squares(trial, problem, S, p, T, eta, seed=seed)
         return float(np.mean(squares[steps] / laws[steps]))
 
-    return trial.sequential(ratio, purpose="sampled law", batch=20, most=200)[0]
+    return trial.sequential(ratio, purpose="sampled law", batch=20, limit=200)[0]
 
 
 def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:
@@ -152,7 +162,9 @@ def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: in
     return np.array([error_law(estimator, j, eta, S, **numbers) if j else 0.0 for j in distances])
 
 
-def _made(trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float) -> Algorithm:
+def _make_algorithm(
+    trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float
+) -> Algorithm:
     return trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
 
 
@@ -163,8 +175,8 @@ def _squares(
 
     `stream` is the rng, or the seed, of `Trial.follow`.
     """
-    steps = trial.follow(problem, _made(trial, problem, S, p, T, eta), **stream)
-    return np.array([float(error @ error) for error in every_error(problem, steps, T)])
+    steps = trial.follow(problem, _make_algorithm(trial, problem, S, p, T, eta), **stream)
+    return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
 
 
 def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
@@ -174,38 +186,44 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
     problem = MANY[estimator]()
 
     def mean(k: int) -> Floats:
-        seeds = trial.seeds(trial.pick(16, 30), f"j {k}")
+        seeds = trial.seeds(trial.choose_by_effort(16, 30), f"j {k}")
         runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
         return np.asarray(np.mean(runs, axis=0))
 
-    rows = Rows(lambda k: mean(k)[first:], range(MOST_SEEDS))
-    return _decided(np.arange(first, T), rows, LAWS[estimator][1], least_decades=0.9)
+    rows = SeedRows(lambda k: mean(k)[first:], range(MOST_SEEDS))
+    return _decide_exponent(np.arange(first, T), rows, LAWS[estimator][1], least_decades=0.9)
 
 
-def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision:
+def _exponent(trial: Trial, estimator: str, subject: str, claimed: float) -> Decision:
     """Fit the mean square, averaged over an epoch, against eta or S over two decades."""
     problem = MANY[estimator]()
     p = 1 if estimator == "sg" else 8
-    grid = np.logspace(-8, -6, 8) if of == "eta" else np.unique(np.logspace(0.3, 2.4, 8).round())
+    grid = (
+        np.logspace(-8, -6, 8) if subject == "eta" else np.unique(np.logspace(0.3, 2.4, 8).round())
+    )
 
     def means(seed: int) -> list[float]:
-        found = []
+        means = []
         for column, number in enumerate(grid):
-            eta, S = (number, 10) if of == "eta" else (1e-7, int(number))
-            seeds = np.random.SeedSequence((seed, column)).generate_state(trial.pick(2, 8))
+            eta, S = (number, 10) if subject == "eta" else (1e-7, int(number))
+            seeds = np.random.SeedSequence((seed, column)).generate_state(
+                trial.choose_by_effort(2, 8)
+            )
             runs = [_squares(trial, problem, S, p, 8, eta, seed=int(s)) for s in seeds]
-            found.append(float(np.mean(runs)))
-        return found
+            means.append(float(np.mean(runs)))
+        return means
 
-    rows = Rows(means, trial.seeds(MOST_SEEDS, of))
-    return _decided(grid, rows, claimed)
+    rows = SeedRows(means, trial.seeds(MOST_SEEDS, subject))
+    return _decide_exponent(grid, rows, claimed)
 
 
-def _decided(at: npt.ArrayLike, rows: Rows[Any, Any], claimed: float, **options: float) -> Decision:
+def _decide_exponent(
+    point: npt.ArrayLike, rows: SeedRows[Any, Any], claimed: float, **options: float
+) -> Decision:
     """Decide an exponent; of estimates without an error, as of no draws, there is none."""
     if not np.all(rows(1)):
         return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
-    return decide_exponent(fitted(at, rows, **options), claimed, LAW_MARGIN)
+    return decide_exponent(make_fit(point, rows, **options), claimed, LAW_MARGIN)
 
 
 LAW = {
@@ -219,7 +237,7 @@ LAW = {
         instances=(FEW[name], FEWEST[name], MANY[name], BELOW[name]),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
-        takes=(0.7, 2.0),
+        expected_seconds=(0.7, 2.0),
     )
     for name, method in METHODS.items()
 }
@@ -229,7 +247,7 @@ LAW = {
 
 CLAIMS = tuple(LAW.values())
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSPIDERG,
         SPIDERG,
         "spiderg-one-batch",
@@ -237,7 +255,7 @@ MUTANTS = (
         {"partial(self._change, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"},
         LAW["spiderg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASVRG,
         CASVRG,
         "casvrg-wrong-sign",
@@ -245,7 +263,7 @@ MUTANTS = (
         {"+ mean + c": "+ mean - c"},
         LAW["casvrg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASPIDERG,
         CASPIDERG,
         "caspiderg-wrong-sign",
@@ -253,7 +271,7 @@ MUTANTS = (
         {"+ g + c": "+ g - c"},
         LAW["caspiderg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASPIDERG,
         NFWU.run,
         "caspiderg-twice-the-step",

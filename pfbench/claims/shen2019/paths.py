@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from pfbench.base.protocols import Problem
-from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
-from pfbench.verification import Floats, Step, Untestable
-from pfbench.verification.followed import is_direction, is_multiple
+from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, RECURSIVE
+from pfbench.verification import Floats, NotTestable, StepRecord
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess, doubtful
+from pfbench.verification.step_record import is_direction, is_multiple
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
@@ -24,7 +24,7 @@ def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath
     return ForcedPath(n, d, L=1.0, L2=float(estimator in CURVATURE_AIDED), length=length)
 
 
-def errors(problem: Problem, steps: Iterable[Step]) -> Iterator[Floats]:
+def errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
     """Yield g_t - grad f(x_t) along a run.
 
     Raises
@@ -34,21 +34,23 @@ def errors(problem: Problem, steps: Iterable[Step]) -> Iterator[Floats]:
     """
     x = problem.start()
     for step in steps:
-        yield error_of(step, problem.gradient(x))
+        yield estimate_error(step, problem.gradient(x))
         x = step.state.x
 
 
-def error_of(step: Step, gradient: Floats) -> Floats:
+def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
     """Return g_t - grad f(x_t) of a step; raise as `errors` does."""
     g = step.estimate
     if g.shape != gradient.shape:
-        raise Untestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
-    if step.state.estimate is None and _scaled(g, gradient):
-        raise Untestable("it minimises a multiple of its estimate, and does not yield the estimate")
+        raise NotTestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
+    if step.state.estimate is None and _is_rescaled(g, gradient):
+        raise NotTestable(
+            "it minimises a multiple of its estimate, and does not yield the estimate"
+        )
     return g - gradient
 
 
-def _scaled(g: Floats, gradient: Floats) -> bool:
+def _is_rescaled(g: Floats, gradient: Floats) -> bool:
     """Return whether what was minimised is plainly no estimate: scaled, or of length 1."""
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
@@ -56,7 +58,7 @@ def _scaled(g: Floats, gradient: Floats) -> bool:
     return is_multiple(g, gradient) or is_direction(g)
 
 
-def every_error(problem: Problem, steps: Iterable[Step], T: int) -> list[Floats]:
+def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
     """Return g_t - grad f(x_t) for t < T.
 
     Raises
@@ -64,20 +66,22 @@ def every_error(problem: Problem, steps: Iterable[Step], T: int) -> list[Floats]
     Untestable
         As `errors`, and if it yields more or fewer states: then not every estimate is seen.
     """
-    found = list(errors(problem, steps))
-    if len(found) != T:
-        raise Untestable(f"it yields {len(found)} states in {T} iterations, and one each is needed")
-    return found
+    results = list(errors(problem, steps))
+    if len(results) != T:
+        raise NotTestable(
+            f"it yields {len(results)} states in {T} iterations, and one each is needed"
+        )
+    return results
 
 
-def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:
+def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
     """Decide a bound that is met with equality, so that no limit of a mean could lie below.
 
     Parameters
     ----------
     ratios
         Measured over bound, e.g. squared errors over epsilon^2/4.
-    what
+    subject
         The bound, in the reason.
     """
     process = EProcess(1.0)
@@ -85,12 +89,12 @@ def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:
         process.add(ratio)
     p_value = process.p_value
     measured = {"sampled ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
-    if process.rejected:
-        return Decision("violated", f"The e-process rejects {what}.", measured, p_value)
+    if process.has_rejected:
+        return Decision("violated", f"The e-process rejects {subject}.", measured, p_value)
     if doubtful(p_value):
-        reason = f"The e-process speaks against {what}, but not surely."
+        reason = f"The e-process speaks against {subject}, but not surely."
         return Decision("inconclusive", reason, measured, p_value)
-    return Decision("holds", f"Nothing speaks against {what}.", measured, p_value)
+    return Decision("holds", f"Nothing speaks against {subject}.", measured, p_value)
 
 
 def mean_squares(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
@@ -103,29 +107,29 @@ def mean_squares(estimator: str, problem: ForcedPath, eta: float, p: int) -> Flo
     snapshot = x = problem.start()
     if estimator == "sg":
         return np.array([variance(problem, x, None, None)])
-    at = snapshot if estimator in CURVATURE_AIDED else None
-    found, end = np.zeros(p), problem.length * np.eye(problem.d)[0]
+    point = snapshot if estimator in CURVATURE_AIDED else None
+    variances, end = np.zeros(p), problem.length * np.eye(problem.d)[0]
     for j in range(1, p):
         before, x = x, x + weight * (end - x)
-        found[j] = variance(problem, x, before if estimator in RECURSIVE else snapshot, at)
-    return np.cumsum(found) if estimator in RECURSIVE else found
+        variances[j] = variance(problem, x, before if estimator in RECURSIVE else snapshot, point)
+    return np.cumsum(variances) if estimator in RECURSIVE else variances
 
 
-def variance(problem: ForcedPath, x: Floats, y: Floats | None, at: Floats | None) -> float:
+def variance(problem: ForcedPath, x: Floats, y: Floats | None, point: Floats | None) -> float:
     """Return E|d_i - E d_i|^2 of single draws; the components repeat after 2 (d-1).
 
     Parameters
     ----------
     x, y
         d_i = grad f_i(x), or grad f_i(x) - grad f_i(y).
-    at
+    point
         Where the component Hessians are taken by which d_i is corrected; None for no correction.
     """
-    drawn = []
+    sample = []
     for i in range(2 * (problem.d - 1)):
-        one = np.array([i])
-        d = problem.batch(one, x) if y is None else problem.difference(one, x, y)
-        if y is not None and at is not None:
-            d = d - problem.hessian(at).batch(one, x, y)
-        drawn.append(d)
-    return float(np.var(drawn, axis=0).sum())
+        item = np.array([i])
+        d = problem.batch(item, x) if y is None else problem.difference(item, x, y)
+        if y is not None and point is not None:
+            d = d - problem.hessian(point).batch(item, x, y)
+        sample.append(d)
+    return float(np.var(sample, axis=0).sum())

@@ -9,14 +9,24 @@ import numpy as np
 from pfbench.algorithms.nfwu import NFWU, NFWUSPIDERG
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.estimators import MEAN_SQUARED
-from pfbench.claims.shen2019.paths import not_rejected
-from pfbench.claims.shen2019.problems import valley
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, gaps, stream
+from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED
+from pfbench.claims.shen2019.finite_sums import valley
+from pfbench.claims.shen2019.paths import decide_not_rejected
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.contrast import (
+    ExaminationEvidence,
+    compare_ratios,
+    relative_excess,
+    stream,
+)
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.slopes import Valley
-from pfbench.verification.statistics import decide_inequality, decide_share, equal, given
+from pfbench.verification.statistics import (
+    combine_with_conditions,
+    decide_inequality,
+    decide_share,
+    is_equal,
+)
 from pfbench.verification.units import GRADIENT, VALUE, formula, product
 
 
@@ -30,7 +40,7 @@ def gap_bound(epsilon: float, D: float) -> float:
     return 4.0 * epsilon * D
 
 
-VALLEY = instance(valley, estimator="spiderg", g=2.5)
+VALLEY = make_instance(valley, estimator="spiderg", g=2.5)
 
 PROBABILITY = 0.125
 """delta of the remark; 3 runs."""
@@ -44,14 +54,14 @@ def best_of_runs(trial: Trial) -> Evidence:
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = runs_needed(PROBABILITY)
-    one = trial.scheduled(epsilon, constants)
-    best = trial.scheduled(epsilon, constants, probability=PROBABILITY)
-    before = trial.run(problem, one, seed=trial.seeds(1, "one")[0], measures="fw_gap")
+    algorithm = trial.make_scheduled(epsilon, constants)
+    best = trial.make_scheduled(epsilon, constants, probability=PROBABILITY)
+    before = trial.run(problem, algorithm, seed=trial.seeds(1, "one")[0], measures="fw_gap")
     level = LEVEL * epsilon * constants.D
     by_one = float(np.mean(before.trace["fw_gap"].iloc[:-1] > level))
     chosen: list[float] = []
     counts: list[Counts] = []
-    seeds = trial.seeds(200, "best of runs")[: trial.pick(80, 200)]
+    seeds = trial.seeds(200, "best of runs")[: trial.choose_by_effort(80, 200)]
     for seed in seeds:
         run = trial.run(problem, best, seed=seed)
         gap = run.final["fw_gap"]
@@ -63,13 +73,13 @@ def best_of_runs(trial: Trial) -> Evidence:
     by_all = [float(gap > level) / by_one**k for gap in chosen]
     grown = [ratio for seed in seeds[:10] for ratio in _changes(trial, problem, best, seed)]
     conditions = {
-        "all runs miss the level": not_rejected(by_all, f"that {k} runs miss independently"),
-        "cost": equal(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
+        "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
+        "cost": is_equal(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
     }
     if grown:
         conditions["the choice has the least gap"] = decide_inequality(grown)
     return Evidence(
-        given({"missed": decide_share(missed, PROBABILITY)}, conditions),
+        combine_with_conditions({"missed": decide_share(missed, PROBABILITY)}, conditions),
         {"share above 4 eps D": PROBABILITY, "share above the level": by_one**k, **expected},
         len(chosen),
     )
@@ -77,15 +87,15 @@ def best_of_runs(trial: Trial) -> Evidence:
 
 def _changes(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> list[float]:
     """Return V of each output that a run announces over V of the one before, without the start."""
-    seen = problem.start()
-    found: list[float] = []
+    start = problem.start()
+    results: list[float] = []
     for step in trial.follow(problem, algorithm, seed=seed):
         output = step.state.output
-        if output is not None and not np.array_equal(output, seen):
-            seen = np.array(output)
-            g = problem.gradient(seen)
-            found.append(float(g @ seen) - problem.set.minimum(g)[0])
-    return [new / old for old, new in itertools.pairwise(found)]
+        if output is not None and not np.array_equal(output, start):
+            start = np.array(output)
+            g = problem.gradient(start)
+            results.append(float(g @ start) - problem.set.minimum(g)[0])
+    return [new / old for old, new in itertools.pairwise(results)]
 
 
 REMARK = Claim(
@@ -102,7 +112,7 @@ REMARK = Claim(
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
     schedule="theory",
-    takes=(2.0, 5.0),
+    expected_seconds=(2.0, 5.0),
 )
 
 _FINER = "runs for eps/10"
@@ -112,7 +122,7 @@ _ONE = "every output with X <= eps"
 """Names of readings."""
 
 
-def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Contrast:
+def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> ExaminationEvidence:
     """Remark 3.1: how often none of k = log2(1/delta) outputs has V <= level eps D; delta = 1/8.
 
     In a run of exact gradients, on a slope of little more than eps through all of T iterations to a
@@ -120,35 +130,35 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Contras
     """
     way = float(stream(seed, "remark 3.1").uniform(90.0, 100.0))
     epsilon, g = 1.0, 1.02
-    problem = Valley(2, g, g * way - g * g * math.log(2.0), beyond=100.0 * way)
+    problem = Valley(2, g, g * way - g * g * math.log(2.0), overshoot=100.0 * way)
     constants = problem.constants(problem.start())
-    V = gaps(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
-    finer = gaps(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
+    V = relative_excess(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
+    finer = relative_excess(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     aim = level * epsilon * constants.D
     k = runs_needed(PROBABILITY)
 
-    def missed(found: Floats, aim: float, runs: int) -> float:
-        return float(np.mean(found > aim)) ** runs / PROBABILITY
+    def failure_probability(values: Floats, aim: float, runs: int) -> float:
+        return float(np.mean(values > aim)) ** runs / PROBABILITY
 
-    return compared(
-        missed(V, aim, k),
-        missed(finer, aim, k),
+    return compare_ratios(
+        failure_probability(V, aim, k),
+        failure_probability(finer, aim, k),
         **{
             "share of outputs with V > eps D": float(np.mean(aim < V)),
             "the same of runs for eps/10": float(np.mean(finer > aim)),
         },
-    ).under(
+    ).with_readings(
         {
-            _FINER: missed(finer, aim, k),
-            _RUNS: missed(V, aim, 10 * k),
-            _NO_D: missed(V, level * epsilon, k),
+            _FINER: failure_probability(finer, aim, k),
+            _RUNS: failure_probability(V, aim, 10 * k),
+            _NO_D: failure_probability(V, level * epsilon, k),
             _ONE: float(V[epsilon * constants.D >= V / 10.0].max()) / aim,
         }
     )
 
 
 CLAIMS = (REMARK,)
-_best_of = partial(Mutant.edited, NFWUSPIDERG, NFWU.best_of)
+_best_of = partial(Mutant.from_edits, NFWUSPIDERG, NFWU.run_restarts)
 
 MUTANTS = (
     _best_of(
@@ -177,26 +187,26 @@ ERRATA = (
         "1 - delta, since its V/10 is at most eps",
         corrected="it has V <= 10 eps D; (2) needs runs for eps/10, which O(1/eps^2) may mean",
         examine=a_tenth_of_the_gap,
-        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
-        right=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
+        printed_formula=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        corrected_formula=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
         objection="State that each of the runs is one for eps/10, which O(1/eps^2) may mean, or "
         "that (2) is asked with 10 eps.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="under the setting of Theorem 3.1. Using the Markov's Inequality",
-                    place="remark 3.1",
+                    location="remark 3.1",
                 ),
-                Quote(text="This means at least one of … satisfies (2)", place="remark 3.1"),
+                Quote(text="This means at least one of … satisfies (2)", location="remark 3.1"),
                 Quote(
                     text="independent NFWU trials, each of which consist … iterations, and pick "
                     "the output with minimum",
-                    place="remark 3.1",
+                    location="remark 3.1",
                 ),
             ),
-            assumed="D stands on both sides, as in (2); in units in which D = 1 all is the same",
+            assumption="D stands on both sides, as in (2); in units in which D = 1 all is the same",
             derivation=(
                 "X = V/10 has a mean of eps D/2 at most: k of them exceed eps D in 1 of 2^k cases.",
                 "That is V <= 10 eps D; (2) is V <= eps D, and is said of such an output.",

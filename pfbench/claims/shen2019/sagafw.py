@@ -4,27 +4,27 @@ from dataclasses import replace
 
 import numpy as np
 
+from pfbench.claims.shen2019.finite_sums import log_cosh
 from pfbench.claims.shen2019.paths import errors
-from pfbench.claims.shen2019.problems import log_cosh
 from pfbench.problems.linear_models import LogCosh
 from pfbench.runs.loop.stop import Stop
-from pfbench.verification import Claim, Evidence, Trial, instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (
     MOST_SEEDS,
-    Rows,
-    all_of,
+    SeedRows,
+    combine_all,
     decide_exponent,
     fit_exponent,
-    fitted,
+    make_fit,
 )
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
 """Exponents of n and 1/epsilon that are claimed, beyond the n SFO that fill the table."""
 
 
-def easy(n: int, seed: int = 0) -> LogCosh:
+def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
     """Return log cosh of the residuals of a linear model with random rows, on a ball.
 
     Every constant that the schedule takes is known, for n and epsilon over two decades. It is an
@@ -42,8 +42,8 @@ def stale_entries(n: int) -> ForcedPath:
     return ForcedPath(16 * max(1, round(n / 16)), 9)
 
 
-FAMILY = instance(easy, n=216)
-PATH = instance(stale_entries, n=216)
+FAMILY = make_instance(make_easy_log_cosh, n=216)
+PATH = make_instance(stale_entries, n=216)
 
 
 def sagafw(trial: Trial) -> Evidence:
@@ -54,21 +54,23 @@ def sagafw(trial: Trial) -> Evidence:
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)
     seeds = trial.seeds(MOST_SEEDS, "data")
-    by_size = Rows(
+    by_size = SeedRows(
         lambda s: [_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
     )
-    by_epsilon = Rows(lambda s: [_calls(trial, FAMILY(seed=s), one, s) for one in shares], seeds)
+    by_epsilon = SeedRows(
+        lambda s: [_calls(trial, FAMILY(seed=s), share, s) for share in shares], seeds
+    )
     parts = {
-        "exponent in n": decide_exponent(fitted(sizes, by_size, least_decades=1.9), IN_N),
-        "exponent in 1/epsilon": decide_exponent(fitted(1 / shares, by_epsilon), IN_EPSILON),
+        "exponent in n": decide_exponent(make_fit(sizes, by_size, least_decades=1.9), IN_N),
+        "exponent in 1/epsilon": decide_exponent(make_fit(1 / shares, by_epsilon), IN_EPSILON),
     }
-    decision = all_of(parts)
-    needed = fit_exponent(sizes, [_needed_batch(trial, int(n)) for n in sizes], least_decades=1.9)
+    decision = combine_all(parts)
+    needed = fit_exponent(sizes, [_smallest_batch(trial, int(n)) for n in sizes], least_decades=1.9)
     measured = {**decision.measured, "batch that (9) needs: exponent in n": needed.slope}
     return Evidence(
         replace(decision, measured=measured),
         {"exponent in n": IN_N, "exponent in 1/epsilon": IN_EPSILON},
-        len(by_size.made) * len(sizes) + len(by_epsilon.made) * len(shares),
+        len(by_size.computed) * len(sizes) + len(by_epsilon.computed) * len(shares),
     )
 
 
@@ -77,12 +79,12 @@ def _calls(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)
     epsilon = share * float(g @ x - problem.minimum(g)[0])
-    algorithm = trial.scheduled(epsilon, constants, option="claimed")
+    algorithm = trial.make_scheduled(epsilon, constants, option="claimed")
     run = trial.run(problem, algorithm, seed=seed, stop=Stop("fw_gap", epsilon))
     return float(run.counts.sfo - problem.n) if run.status == "target" else np.inf
 
 
-def _needed_batch(trial: Trial, n: int) -> float:
+def _smallest_batch(trial: Trial, n: int) -> float:
     """Return the least batch for which the error stays below (L eta)^2 on the forced path."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9
@@ -108,8 +110,8 @@ CLAIMS = (
         algorithm="sagafw",
         assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),
         schedule="theory",
-        takes=(None, 140.0),
-        orders=complexity("sagafw", GAP, SFO=(IN_EPSILON, IN_N), LO=2.0),
+        expected_seconds=(None, 140.0),
+        complexity=complexity("sagafw", GAP, SFO=(IN_EPSILON, IN_N), LO=2.0),
         disputed="its proof bounds the table's error by a step that does not follow (appendix 7.2)",
     ),
 )

@@ -8,11 +8,11 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019 import sizes
-from pfbench.claims.shen2019.estimators import RECURSIVE
+from pfbench.claims.shen2019.epoch_estimators import RECURSIVE
 from pfbench.claims.shen2019.table1 import TABLE
 from pfbench.claims.shen2019.theorem31 import THEOREM
 from pfbench.verification import Dossier, Erratum, Floats, Quote
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.units import GRADIENT, NUMBER, Formula, product
 
@@ -39,7 +39,7 @@ READINGS: Mapping[str, str] = {
 }
 
 
-def _tried(
+def _measure_readings(
     estimator: str, over: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return what is measured over its bound under the readings of `READINGS` on the error.
@@ -58,8 +58,11 @@ def _tried(
     """
     amounts = np.sqrt(S * (np.diff(over) if estimator in RECURSIVE else over[-1:]))
     signs = sum(a * (2.0 * rng.binomial(S, 0.5, 1000) / S - 1.0) for a in amounts)
-    found = {_FIRST: float(np.abs(signs).mean() ** 2), _SET: float(over.max() * (n - S) / (n - 1))}
-    return found if estimator == "sg" else {**found, _AVERAGE: float(over.mean())}
+    results = {
+        _FIRST: float(np.abs(signs).mean() ** 2),
+        _SET: float(over.max() * (n - S) / (n - 1)),
+    }
+    return results if estimator == "sg" else {**results, _AVERAGE: float(over.mean())}
 
 
 # --- (9): eps^2 where eps^2/4 is asked for --------------------------------------------------------
@@ -75,32 +78,37 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
 
 def condition(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
-) -> Contrast:
+) -> ExaminationEvidence:
     """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
     epsilon, _, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
     constants = problem.constants(problem.start())
-    first = (schedule or partial(sizes.printed, estimator))(epsilon, constants)
-    second = sizes.corrected(estimator, epsilon, constants)
-    over = sizes.over_limit(estimator, problem, epsilon, first)
-    return compared(
+    first = (schedule or partial(sizes.compute_printed_sizes, estimator))(epsilon, constants)
+    second = sizes.compute_corrected_sizes(estimator, epsilon, constants)
+    over = sizes.error_over_limit(estimator, problem, epsilon, first)
+    return compare_ratios(
         float(over.max()),
-        float(sizes.over_limit(estimator, problem, epsilon, second).max()),
+        float(sizes.error_over_limit(estimator, problem, epsilon, second).max()),
         epsilon=epsilon,
         **{"S printed": first.S, "p printed": first.p, "S": second.S, "p": second.p},
-    ).under({_ORDER: float(over.max()) / 4.0, **_tried(estimator, over, first.S, problem.n, rng)})
+    ).with_readings(
+        {
+            _ORDER: float(over.max()) / 4.0,
+            **_measure_readings(estimator, over, first.S, problem.n, rng),
+        }
+    )
 
 
 _QUALIFIED = Quote(
     text="calculating the per-iteration amortized SFO cost to compute a qualified gradient "
     "estimator",
-    place="section 3, below theorem 3.1",
+    location="section 3, below theorem 3.1",
 )
 
 _STEP_OF_SVRG = Quote(
     text="where the last inequality is from the choice of … in Theorem 3.1",
-    place="section 3.1, SVRFW",
+    location="section 3.1, SVRFW",
 )
 
 _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
@@ -109,10 +117,12 @@ _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
         "eps^2",
         "4 times",
         (
-            Quote(text="We recover their SFO complexities using Theorem 3.1", place="section 3.1"),
+            Quote(
+                text="We recover their SFO complexities using Theorem 3.1", location="section 3.1"
+            ),
             Quote(
                 text="We conclude that the overall SFO complexity using the SG approximation is",
-                place="section 3.1, SFW",
+                location="section 3.1, SFW",
             ),
         ),
     ),
@@ -124,7 +134,7 @@ _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
             Quote(
                 text="By setting |S^t| = n^{2/3} and p = n^{1/3}, we have … and the SFO complexity "
                 "in the entire epoch is",
-                place="section 3.1, SVRFW",
+                location="section 3.1, SVRFW",
             ),
         ),
     ),
@@ -136,7 +146,7 @@ _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
             Quote(
                 text="where the inequality follows since … By taking … we have … In the meantime, "
                 "the SFO complexity in each epoch is still 2n",
-                place="section 3.2",
+                location="section 3.2",
             ),
         ),
     ),
@@ -148,7 +158,7 @@ _SAID: Mapping[str, tuple[str, str, str, tuple[Quote, ...]]] = {
             Quote(
                 text="Having such constraint on the choice of p and |S^t|, we solve the following "
                 "problem to obtain the best",
-                place="section 4.2, below (13)",
+                location="section 4.2, below (13)",
             ),
         ),
     ),
@@ -177,9 +187,9 @@ def _errata_of_9() -> Iterator[Erratum]:
             claim=THEOREM[name],
             objection=_OF_9,
             dossier=Dossier(
-                ruling="unclear",
+                conclusion="unclear",
                 quotes=(_QUALIFIED, *quotes),
-                assumed="the largest error that the constants allow, which the instance attains"
+                assumption="the largest error that the constants allow, which the instance attains"
                 + ("; G^2 = L^2 D^2, as section 3.1 has it" if name == "sg" else ""),
                 derivation=(
                     f"With S = G^2/eps^2 the error is up to {error}."
@@ -204,74 +214,78 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 
 def powers(
     effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
-) -> Contrast:
+) -> ExaminationEvidence:
     """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1 and 16.
 
     S and p must be the same for each. The printed p takes L^-1/2 and the like for pure numbers, and
     the error is then 1/L^2 times what it is where L = 1. As printed it is to be at most eps^2. In
     matrix recovery L = 1/sqrt n, L2 = 1.38/sqrt n: there the law says by how much eps^2 is missed.
     """
-    made = schedule or partial(sizes.printed, estimator)
+    created = schedule or partial(sizes.compute_printed_sizes, estimator)
     n, rng = 4096, stream(seed, "4")
     base = 8e-5 * float(rng.uniform(0.9, 1.0))
     corrected, tried = [], []
     for scale in _SCALES:
         problem = ForcedPath(n, 2, L=0.0, L2=scale)
         constants, epsilon = problem.constants(problem.start()), base * scale
-        chosen = sizes.corrected(estimator, epsilon, constants)
-        corrected.append(float(sizes.over_limit(estimator, problem, epsilon, chosen).max()))
-        chosen = made(epsilon, constants)
-        over = sizes.over_limit(estimator, problem, epsilon, chosen) / 4.0
-        by_epsilon = sizes.over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
-        found = {"printed": float(over.max()), _STEP: float(by_epsilon.max())}
-        tried.append(found | _tried(estimator, over, chosen.S, n, rng))
-    worst = {name: max(found[name] for found in tried) for name in tried[0]}
+        chosen = sizes.compute_corrected_sizes(estimator, epsilon, constants)
+        corrected.append(float(sizes.error_over_limit(estimator, problem, epsilon, chosen).max()))
+        chosen = created(epsilon, constants)
+        over = sizes.error_over_limit(estimator, problem, epsilon, chosen) / 4.0
+        by_epsilon = sizes.error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
+        results = {"printed": float(over.max()), _STEP: float(by_epsilon.max())}
+        tried.append(results | _measure_readings(estimator, over, chosen.S, n, rng))
+    worst = {name: max(result[name] for result in tried) for name in tried[0]}
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
-    chosen = made(1e-4, recovery)
-    law = sizes.law_at(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
-    return compared(
+    chosen = created(1e-4, recovery)
+    law = sizes.law_at_distance(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
+    return compare_ratios(
         printed,
         max(corrected),
         **{
-            f"printed, {scale:g} f": found["printed"]
-            for scale, found in zip(_SCALES, tried, strict=True)
+            f"printed, {scale:g} f": result["printed"]
+            for scale, result in zip(_SCALES, tried, strict=True)
         },
         **{"law over eps^2 in matrix recovery": law, "n of matrix recovery": float(n)},
-    ).under({**worst, _TEN: printed / 10.0})
+    ).with_readings({**worst, _TEN: printed / 10.0})
 
 
-def small_epsilon(effort: str, seed: int, *, schedule: sizes.Schedule | None = None) -> Contrast:
+def examine_small_epsilon(
+    effort: str, seed: int, *, schedule: sizes.Schedule | None = None
+) -> ExaminationEvidence:
     """Section 4.1 for epsilon <= L/(L2 n^2), S = 1, where L = 1 and L2 is 4: the error for each p.
 
     Where L2 is 1/4, p S is below n.
     """
-    made, rng = schedule or partial(sizes.printed, "casvrg"), stream(seed, "small")
+    created, rng = schedule or partial(sizes.compute_printed_sizes, "casvrg"), stream(seed, "small")
     problem = ForcedPath(32, 2, length=0.25, L=0.0, L2=4.0)
     constants = problem.constants(problem.start())
     epsilon = 2e-4 * float(rng.uniform(0.9, 1.0))
-    first = replace(made(epsilon, constants), S=1)
-    second = replace(sizes.corrected("casvrg", epsilon, constants), S=1)
-    over = sizes.over_limit("casvrg", problem, epsilon, first)
+    first = replace(created(epsilon, constants), S=1)
+    second = replace(sizes.compute_corrected_sizes("casvrg", epsilon, constants), S=1)
+    over = sizes.error_over_limit("casvrg", problem, epsilon, first)
     finer = epsilon / 100.0
-    smaller = sizes.over_limit("casvrg", problem, finer, replace(made(finer, constants), S=1))
+    smaller = sizes.error_over_limit(
+        "casvrg", problem, finer, replace(created(finer, constants), S=1)
+    )
     other = ForcedPath(32, 2, length=4.0, L=0.0, L2=0.25)
-    of_other = made(0.9 * 4.0 / other.n**2, other.constants(other.start()))
-    return compared(
+    of_other = created(0.9 * 4.0 / other.n**2, other.constants(other.start()))
+    return compare_ratios(
         float(over.max()),
-        float(sizes.over_limit("casvrg", problem, epsilon, second).max()),
+        float(sizes.error_over_limit("casvrg", problem, epsilon, second).max()),
         **{"p printed": first.p, "p": second.p},
-    ).under(
+    ).with_readings(
         {
             _ORDER: float(over.max()) / 4.0,
             _SMALLER: float(smaller.max()),
             _AT_MOST_1: other.n / of_other.p,
-            **_tried("casvrg", over, 1, problem.n, rng),
+            **_measure_readings("casvrg", over, 1, problem.n, rng),
         }
     )
 
 
-def _of_powers(tried: tuple[str, ...]) -> dict[str, str]:
+def _power_readings(tried: tuple[str, ...]) -> dict[str, str]:
     return {reading: READINGS[reading] for reading in tried}
 
 
@@ -288,26 +302,26 @@ ERRATA = (
         corrected="p = L^.8 L2^-.4 n^.2 eps^-.4; else the error is off by 1/L^2, and above eps^2 "
         "for small L",
         examine=partial(powers, estimator="casvrg"),
-        printed=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
-        right=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
+        printed_formula=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
+        corrected_formula=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         claim=TABLE["casvrg"],
         objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
         "by eps and not by eps/L.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="in the last inequality. To achieve the best possible amortized SFO cost",
-                    place="section 4.1, below the bound",
+                    location="section 4.1, below the bound",
                 ),
                 Quote(
                     text="Consequently, we set p = L^{0.4} L_2^{-0.4} n^{0.2} … In this way, we "
                     "have … in the meantime",
-                    place="section 4.1",
+                    location="section 4.1",
                 ),
                 _STEP_OF_SVRG,
             ),
-            assumed="every component has the same L and L2, so that any mean of them is the same",
+            assumption="every component has the same L and L2, so that any mean of them is the same",  # noqa: E501
             derivation=(
                 "With eta = eps/L, |x-x~| <= p eps/L, as section 3.1 has it; 4.1 puts p eps.",
                 "So the error is at most L2^2 p^4 eps^4/(4 L^4 S), where L^2 is printed for L^4.",
@@ -317,7 +331,7 @@ ERRATA = (
             ),
             instance="components s_i L2 r^2 x_1/2 with signs s_i on 0 <= r <= 1, n = 4096, "
             "L = L2 = 1/16, eps = 5e-6",
-            readings=_of_powers((_STEP, _FIRST, _SET, _AVERAGE, _TEN)),
+            readings=_power_readings((_STEP, _FIRST, _SET, _AVERAGE, _TEN)),
         ),
     ),
     Erratum(
@@ -325,15 +339,15 @@ ERRATA = (
         as_printed="for eps <= L/(L2 n^2), S = 1 and p = L^.5 L2^.5 eps^-.5 meet (9), and p S >= n",
         corrected="a sign: L2^-.5, as the constraint and p S >= n need, and nothing rests on it; "
         "with L mended, p = L L2^-.5 eps^-.5 for eps <= L^2/(L2 n^2)",
-        examine=small_epsilon,
-        printed=_period(L=0.5, L2=0.5, eps=-0.5),
-        right=_period(L=1.0, L2=-0.5, eps=-0.5),
+        examine=examine_small_epsilon,
+        printed_formula=_period(L=0.5, L2=0.5, eps=-0.5),
+        corrected_formula=_period(L=1.0, L2=-0.5, eps=-0.5),
         claim=TABLE["casvrg"],
         objection="Show L2^-0.5 in p in the print, or a condition in section 4.1 by which L2 is 1.",
         dossier=Dossier(
-            ruling="doubtful",
+            conclusion="doubtful",
             quotes=(),
-            assumed="that the copy made by machine has what is printed; every component has the "
+            assumption="that the copy made by machine has what is printed; every component has the "
             "same L and L2, so that any mean of them is the same",
             derivation=(
                 "The constraint above, S >= L2^2/L^2 p^4 eps^2, is p <= L^.5 L2^-.5 eps^-.5 for",
@@ -343,7 +357,7 @@ ERRATA = (
             ),
             instance="components s_i L2 r^2 x_1/2 with signs s_i on 0 <= r <= 1/4, n = 32, L = 1, "
             "L2 = 4, eps = 2e-4; for p S the same with L2 = 1/4",
-            readings=_of_powers((_ORDER, _SMALLER, _AT_MOST_1, _FIRST, _SET, _AVERAGE)),
+            readings=_power_readings((_ORDER, _SMALLER, _AT_MOST_1, _FIRST, _SET, _AVERAGE)),
         ),
     ),
     Erratum(
@@ -352,23 +366,23 @@ ERRATA = (
         corrected="p = L L2^-.5 n^.25 eps^-.5; else the error is off by 1/L^2, and above eps^2 for "
         "small L; (9) needs S = 4n/(3p)",
         examine=partial(powers, estimator="caspiderg"),
-        printed=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
-        right=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
+        printed_formula=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
+        corrected_formula=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],
         objection="Show where section 4 sets L = 1 or eta = eps, or where a step of it is bounded "
         "by eps and not by eps/L.",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="Having such constraint on the choice of p and |S^t|, we solve the "
                     "following problem to obtain the best … and p = L^{0.5} L_2^{-0.5} n^{0.25} … "
                     "to arrive at the",
-                    place="section 4.2, below (13)",
+                    location="section 4.2, below (13)",
                 ),
                 _STEP_OF_SVRG,
             ),
-            assumed="every component has the same L and L2, so that any mean of them is the same",
+            assumption="every component has the same L and L2, so that any mean of them is the same",  # noqa: E501
             derivation=(
                 "With eta = eps/L, |x_t-x_t-1| <= eps/L and |x-x~| <= p eps/L (section 3.1).",
                 "So the error is at most L2^2 p^3 eps^4/(3 L^4 S); (13) prints L^2 for L^4.",
@@ -378,7 +392,7 @@ ERRATA = (
             ),
             instance="components s_i L2 r^2 x_1/2 with signs s_i on 0 <= r <= 1, n = 4096, "
             "L = L2 = 1/16, eps = 5e-6",
-            readings=_of_powers((_STEP, _FIRST, _SET, _AVERAGE, _TEN)),
+            readings=_power_readings((_STEP, _FIRST, _SET, _AVERAGE, _TEN)),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.claims.shen2019.estimators import METHODS, error_law
+from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
 from pfbench.claims.shen2019.paths import mean_squares
 from pfbench.verification import Floats
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -25,14 +25,14 @@ Schedule = Callable[[float, Constants], Sizes]
 """S and p for an accuracy epsilon and the constants n, L, L2, sigma^2 of a problem."""
 
 
-def corrected(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
     """Return the S and p for which (9) holds, as the catalogue's algorithms take them."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].sample_sizes(epsilon, L, constants)
     return Sizes(sizes["batch"], sizes.get("period", 1))
 
 
-def printed(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
     """Return the S and p of sections 3.1, 3.2 and 4 as printed; sigma^2 stands for G^2."""
     n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
     if estimator == "sg":
@@ -52,7 +52,7 @@ def _power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
     return float((L / (L2 * epsilon)) ** power * n ** (power / 2.0))
 
 
-def over_limit(
+def error_over_limit(
     estimator: str, problem: ForcedPath, epsilon: float, sizes: Sizes, eta: float | None = None
 ) -> Floats:
     """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1; (9) holds if none is above 1.
@@ -64,7 +64,7 @@ def over_limit(
     return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
 
 
-def law_at(estimator: str, j: int, epsilon: float, S: int, constants: Constants) -> float:
+def law_at_distance(estimator: str, j: int, epsilon: float, S: int, constants: Constants) -> float:
     """Return the error law at distance j with eta = epsilon/L."""
     L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
     return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))

@@ -8,18 +8,18 @@ from functools import partial
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
-from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import attaining, error_of
+from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, METHODS, error_law
+from pfbench.claims.shen2019.paths import attaining, estimate_error
 from pfbench.estimators import CASVRG, SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, instance
-from pfbench.verification.scales import GAP, complexity
+from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, make_instance
+from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.statistics import (
     MOST_SEEDS,
-    Rows,
-    all_of,
+    SeedRows,
+    combine_all,
     decide_exponent,
     decide_median,
-    fitted,
+    make_fit,
 )
 from pfbench.verification.units import GRADIENT, formula
 
@@ -27,7 +27,7 @@ from pfbench.verification.units import GRADIENT, formula
 
 
 @dataclass(frozen=True)
-class LeastCost:
+class MinimumCost:
     """The least SFO an iteration for which (9) holds on the worst path.
 
     Attributes
@@ -43,9 +43,9 @@ class LeastCost:
     p: int
 
 
-def least_cost(
+def min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
-) -> LeastCost:
+) -> MinimumCost:
     """Return the least SFO an iteration, over S and p, for which E|g - grad f|^2 <= epsilon^2/4.
 
     eta = epsilon/L; the error is largest at j = p-1. The cost falls and then grows with p, up to
@@ -53,15 +53,15 @@ def least_cost(
     """
     if estimator == "sg":
         S = math.ceil(4.0 * sigma2 / epsilon**2)
-        return LeastCost(float(S), S, 1)
+        return MinimumCost(float(S), S, 1)
 
-    def at(p: int) -> LeastCost:
+    def cost_at_period(p: int) -> MinimumCost:
         law = error_law(estimator, p - 1, epsilon / L, 1.0, L=L, L2=L2, sigma2=sigma2)
         S = max(1, math.ceil(4.0 * law / epsilon**2 * (1.0 - 1e-12)))
-        return LeastCost((n + 2.0 * S * (p - 1)) / p, S, p)
+        return MinimumCost((n + 2.0 * S * (p - 1)) / p, S, p)
 
-    def best(periods: set[int]) -> LeastCost:
-        return min((at(p) for p in periods if 2 <= p <= n), key=lambda found: found.cost)
+    def best(periods: set[int]) -> MinimumCost:
+        return min((cost_at_period(p) for p in periods if 2 <= p <= n), key=lambda cost: cost.cost)
 
     grid = {round(2.0 * 1.05**k) for k in range(math.ceil(math.log(n) / math.log(1.05)))}
     coarse = best(grid)
@@ -71,7 +71,7 @@ def least_cost(
 
 
 @dataclass(frozen=True)
-class Case:
+class PathCase:
     """A method on the path where its law is attained, for n components and an accuracy.
 
     The least batch for which (9) holds is found from errors that are measured, and so is the period
@@ -96,16 +96,16 @@ class Case:
         """Return the period of the least mean cost, by steps of `_STRIDE` while the cost falls."""
 
         def mean(p: int) -> float:
-            return float(np.mean([self._with_9(p, seed) for seed in seeds]))
+            return float(np.mean([self._cost_without_cap(p, seed) for seed in seeds]))
 
-        p = least_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
+        p = min_cost(self.path.parameters["estimator"], self.n, self.epsilon).p
         costs = {p: mean(p)}
         for stride in (_STRIDE, 1.0 / _STRIDE) if p > 1 else ():
-            while (there := max(2, round(p * stride))) not in costs:
-                costs[there] = mean(there)
-                if costs[there] >= costs[p]:
+            while (largest := max(2, round(p * stride))) not in costs:
+                costs[largest] = mean(largest)
+                if costs[largest] >= costs[p]:
                     break
-                p = there
+                p = largest
         return p
 
     def cost(self, p: int, seed: int) -> float:
@@ -113,22 +113,22 @@ class Case:
 
         It is n at most: for so many a gradient has no error at all.
         """
-        return min(self._with_9(p, seed), float(self.n))
+        return min(self._cost_without_cap(p, seed), float(self.n))
 
-    def _with_9(self, p: int, seed: int) -> float:
+    def _cost_without_cap(self, p: int, seed: int) -> float:
         """Return the cost without that limit; where the batch is above n, by proportion.
 
         A batch S whose squared error is r times epsilon^2/4 is followed by r S, until r is near 1.
         """
         S = _FIRST
-        for drawn in np.random.SeedSequence(seed).generate_state(_TRIES):
-            cost, ratio = self.epoch(S, p, int(drawn))
-            wanted = max(1.0, S * ratio)
-            if wanted >= self.n:
-                return cost * wanted / S
-            if max(wanted, S) <= _STRIDE * min(wanted, S):
-                return self.epoch(math.ceil(wanted), p, seed)[0]
-            S = math.ceil(wanted)
+        for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
+            cost, ratio = self.epoch(S, p, int(sample))
+            expected = max(1.0, S * ratio)
+            if expected >= self.n:
+                return cost * expected / S
+            if max(expected, S) <= _STRIDE * min(expected, S):
+                return self.epoch(math.ceil(expected), p, seed)[0]
+            S = math.ceil(expected)
         return float(self.n)
 
     def epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
@@ -140,7 +140,7 @@ class Case:
         problem = self.path(n=self.n, length=length)
         algorithm = self.trial.make(batch=S, period=p, iterations=p, step=self.epsilon / length)
         *_, (x, step) = self.trial.moves(problem, algorithm, seed)
-        error = error_of(step, problem.gradient(x))
+        error = estimate_error(step, problem.gradient(x))
         return step.counts().sfo / p, float(error @ error) / (self.epsilon**2 / 4.0)
 
 
@@ -151,10 +151,10 @@ _FIRST, _TRIES = 16, 12
 """The batch at which a search begins, and the number of batches that it tries."""
 
 
-def case(trial: Trial, path: Instance, n: float, epsilon: float) -> Case:
+def case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
     """Return a case with n rounded to what its path takes."""
     unit = 2 * (path.parameters["d"] - 1)
-    return Case(trial, path, unit * max(1, round(n / unit)), float(epsilon))
+    return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
 
 
 # --- table 1 --------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ ORDERS = {
 }
 """The rows of the table, for T = L Delta/eps^2 iterations."""
 
-PATHS = {name: instance(attaining, estimator=name, n=2**20, d=129) for name in METHODS}
+PATHS = {name: make_instance(attaining, estimator=name, n=2**20, d=129) for name in METHODS}
 """Paths on which the square of an error is the sum of 128 independent ones."""
 
 _FOR_PERIOD = 4
@@ -193,23 +193,23 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 def table(trial: Trial, *, estimator: str) -> Evidence:
     """Fit the counted SFO an iteration of the cheapest batch and period with (9)."""
     parts, claimed, runs = {}, {}, 0
-    for of, (grid, other, exponent) in GRIDS[estimator].items():
-        seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, of)
+    for key, (grid, other, exponent) in GRIDS[estimator].items():
+        seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, key)
         cases = []
         for number in grid:
-            n, epsilon = (number, other) if of == "n" else (other, number)
-            here = case(trial, PATHS[estimator], n, epsilon)
-            cases.append((here, here.period(seeds[MOST_SEEDS:])))
+            n, epsilon = (number, other) if key == "n" else (other, number)
+            current = case(trial, PATHS[estimator], n, epsilon)
+            cases.append((current, current.period(seeds[MOST_SEEDS:])))
 
-        def costs(seed: int, cases: Sequence[tuple[Case, int]] = cases) -> list[float]:
-            return [here.cost(p, seed) for here, p in cases]
+        def costs(seed: int, cases: Sequence[tuple[PathCase, int]] = cases) -> list[float]:
+            return [case.cost(p, seed) for case, p in cases]
 
-        rows = Rows(costs, seeds[:MOST_SEEDS])
-        fit = fitted(grid if of == "n" else 1.0 / grid, rows, least_decades=1.99)
-        parts[f"exponent in {of}"] = decide_exponent(fit, exponent)
-        claimed[f"exponent in {of}"] = exponent
-        runs += len(rows.made) * len(grid)
-    return Evidence(all_of(parts), claimed, runs)
+        rows = SeedRows(costs, seeds[:MOST_SEEDS])
+        fit = make_fit(grid if key == "n" else 1.0 / grid, rows, least_decades=1.99)
+        parts[f"exponent in {key}"] = decide_exponent(fit, exponent)
+        claimed[f"exponent in {key}"] = exponent
+        runs += len(rows.computed) * len(grid)
+    return Evidence(combine_all(parts), claimed, runs)
 
 
 _STATEMENTS = {
@@ -239,8 +239,8 @@ TABLE = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
         schedule="least cost over S and p for which (9) is measured",
-        takes=TIMES[name],
-        orders=ORDERS[name],
+        expected_seconds=TIMES[name],
+        complexity=ORDERS[name],
     )
     for name, method in METHODS.items()
 }
@@ -268,26 +268,26 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 def crossover(trial: Trial, *, estimator: str) -> Evidence:
     """Compare counted SFO with SPIDERG's on both sides of the stated crossover."""
     spider = replace(trial, subject=replace(trial.subject, algorithm=METHODS["spiderg"]))
-    parts, found, runs = {}, {}, 0
-    for n in trial.pick((1e5,), (1e5, 1e6)):
-        at = CROSSOVERS[estimator].epsilon(n)
+    parts, epsilons, runs = {}, {}, 0
+    for n in trial.choose_by_effort((1e5,), (1e5, 1e6)):
+        epsilon = CROSSOVERS[estimator].epsilon(n)
         for factor in (0.25, 0.8, 1.25, 4.0):
-            ours = case(trial, PATHS[estimator], n, factor * at)
-            theirs = case(spider, PATHS["spiderg"], n, factor * at)
-            few, many = (ours, theirs) if factor < 1.0 else (theirs, ours)
+            computed = case(trial, PATHS[estimator], n, factor * epsilon)
+            reference = case(spider, PATHS["spiderg"], n, factor * epsilon)
+            few, many = (computed, reference) if factor < 1.0 else (reference, computed)
             seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
             p, q = few.period(seeds[MOST_SEEDS:]), many.period(seeds[MOST_SEEDS:])
 
             def ratio(
-                seed: int, few: Case = few, many: Case = many, p: int = p, q: int = q
+                seed: int, few: PathCase = few, many: PathCase = many, p: int = p, q: int = q
             ) -> float:
                 return few.cost(p, seed) / many.cost(q, seed)
 
-            ratios = Rows(ratio, seeds[:MOST_SEEDS])
+            ratios = SeedRows(ratio, seeds[:MOST_SEEDS])
             parts[f"n={n:g}, {factor:g} of the crossover"] = decide_median(ratios, 1.0)
-            runs += 2 * len(ratios.made)
-        found[f"n={n:g}: crossover"] = at
-    return Evidence(all_of(parts), found, runs)
+            runs += 2 * len(ratios.computed)
+        epsilons[f"n={n:g}: crossover"] = epsilon
+    return Evidence(combine_all(parts), epsilons, runs)
 
 
 CROSSOVER = tuple(
@@ -296,18 +296,18 @@ CROSSOVER = tuple(
         source="shen2019 section 4, corrected constants",
         kind="separation",
         statement=(
-            f"{name.upper()} needs fewer SFO than SPIDERG below epsilon = {at.factor:g} (L^2/L2) "
-            f"n^{at.power:g}, not above"
+            f"{name.upper()} needs fewer SFO than SPIDERG below epsilon = {point.factor:g} (L^2/L2) "  # noqa: E501
+            f"n^{point.power:g}, not above"
         ),
         check=partial(crossover, estimator=name),
-        formulas=(formula(partial(Crossover.epsilon, at), GRADIENT),),
+        formulas=(formula(partial(Crossover.epsilon, point), GRADIENT),),
         instances=(PATHS[name], PATHS["spiderg"]),
         algorithm=METHODS[name].name,
         assumptions=(MEAN_SQUARED,),
         schedule="least cost over S and p for which (9) is measured",
-        takes=(6.0, 30.0),
+        expected_seconds=(6.0, 30.0),
     )
-    for name, at in CROSSOVERS.items()
+    for name, point in CROSSOVERS.items()
 )
 
 
@@ -316,7 +316,7 @@ CROSSOVER = tuple(
 
 CLAIMS = (*TABLE.values(), *CROSSOVER)
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASVRG,
         CASVRG,
         "casvrg-without-correction",
@@ -325,7 +325,7 @@ MUTANTS = (
         TABLE["casvrg"],
         CROSSOVER[0],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSPIDERG,
         SPIDERG,
         "spiderg-one-drawn-of-the-batch",

@@ -9,17 +9,31 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWU, NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
-from pfbench.claims.shen2019.paths import error_of, errors, not_rejected
-from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery, valley
+from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
+from pfbench.claims.shen2019.finite_sums import draw_family, log_cosh, recovery, valley
+from pfbench.claims.shen2019.paths import decide_not_rejected, errors, estimate_error
 from pfbench.estimators import SVRG
 from pfbench.points import inner
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, gaps, stream
+from pfbench.verification import (
+    Claim,
+    Erratum,
+    Evidence,
+    Floats,
+    Instance,
+    Mutant,
+    Trial,
+    make_instance,
+)
+from pfbench.verification.contrast import (
+    ExaminationEvidence,
+    compare_ratios,
+    relative_excess,
+    stream,
+)
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, decide_mean, given
-from pfbench.verification.subject import Unfit, Untestable
+from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
+from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, product
 
 
@@ -38,8 +52,8 @@ def condition_9(epsilon: float) -> float:
 
 
 FAMILIES: Mapping[str, Instance] = {
-    "log cosh, l2 ball": instance(log_cosh, n=64, d=6),
-    "matrix recovery": instance(recovery, rows=9, columns=8),
+    "log cosh, l2 ball": make_instance(log_cosh, n=64, d=6),
+    "matrix recovery": make_instance(recovery, rows=9, columns=8),
 }
 """Here V(x_0) is below 2 eps D already, so that they are no more than conditions."""
 
@@ -47,7 +61,7 @@ SHARE = 0.05
 """epsilon in units of L D, on these families."""
 
 
-VALLEYS = {name: instance(valley, estimator=name) for name in METHODS}
+VALLEYS = {name: make_instance(valley, estimator=name) for name in METHODS}
 
 
 def nearly_straight(estimator: str) -> ForcedPath:
@@ -61,30 +75,30 @@ def nearly_straight(estimator: str) -> ForcedPath:
     return ForcedPath(1024, 65, L=1.0, L2=0.1 * (estimator in CURVATURE_AIDED), length=8.0)
 
 
-PATHS = {name: instance(nearly_straight, estimator=name) for name in METHODS}
+PATHS = {name: make_instance(nearly_straight, estimator=name) for name in METHODS}
 
 
 def theorem(trial: Trial, *, estimator: str) -> Evidence:
     """Decide the mean of V over t in the valley, given (9) there and on the worst path."""
-    part, conditions, runs = _in_the_valley(trial, estimator)
+    part, conditions, runs = _decide_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
-            conditions |= _on_family(trial, name, drawn(trial, family))
-        except Unfit:
+            conditions |= _decide_on_family(trial, name, draw_family(trial, family))
+        except UnsupportedPoints:
             continue  # it is held to the theorem where points are arrays
-    conditions["(9) on the worst path"] = _on_the_path(trial, estimator)
+    conditions["(9) on the worst path"] = _decide_on_path(trial, estimator)
     conditions["output"] = trial.draws_uniformly()
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
-    return Evidence(given({"valley": part}, conditions), claimed, runs)
+    return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
 
 
-def _in_the_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
+def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
     """Decide the mean of V; return with it (9), at all t and at each j = p-1, and the runs."""
     problem, epsilon = VALLEYS[estimator](), 1.0
     constants = problem.constants(problem.start())
-    algorithm = trial.scheduled(epsilon, constants)
+    algorithm = trial.make_scheduled(epsilon, constants)
     p = getattr(algorithm, "period", 1)
-    every: list[float] = []
+    full_list: list[float] = []
     last: list[float] = []
 
     def mean_gap(seed: int) -> float:
@@ -92,18 +106,18 @@ def _in_the_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, De
         for x, step in trial.moves(problem, algorithm, seed):
             g = problem.gradient(x)
             gaps.append(float(g @ x) - problem.set.minimum(g)[0])
-            squares.append(float(np.sum(error_of(step, g) ** 2)))
-        every.append(float(np.mean(squares)))
+            squares.append(float(np.sum(estimate_error(step, g) ** 2)))
+        full_list.append(float(np.mean(squares)))
         last.append(float(np.mean(squares[p - 1 :: p] or squares)))
         return float(np.mean(gaps))
 
     bound = mean_gap_bound(epsilon, constants.D)
     decision, runs = trial.sequential(
-        mean_gap, bound, purpose="valley", batch=5, most=trial.pick(80, 160)
+        mean_gap, bound, purpose="valley", batch=5, limit=trial.choose_by_effort(80, 160)
     )
     conditions = {
-        "(9) in the valley": decide_mean(every, condition_9(epsilon), most=_RANGE),
-        "(9) in the valley, j = p-1": decide_mean(last, condition_9(epsilon), most=_RANGE),
+        "(9) in the valley": decide_mean(full_list, condition_9(epsilon), upper=_RANGE),
+        "(9) in the valley, j = p-1": decide_mean(last, condition_9(epsilon), upper=_RANGE),
     }
     return decision, conditions, runs
 
@@ -116,11 +130,11 @@ _RANGE = 2.0
 times its mean as the batch has components, the mean of hundreds of them is not."""
 
 
-def _on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
+def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
     """Decide the mean of V, and (9), on one family."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
-    algorithm = trial.scheduled(epsilon, constants)
+    algorithm = trial.make_scheduled(epsilon, constants)
     seeds = trial.seeds(_RUNS, name)
     gaps, squares = zip(*(means(trial, problem, algorithm, seed) for seed in seeds), strict=True)
     return {
@@ -140,29 +154,29 @@ def means(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> tu
     gaps, squares = [], []
     for x, step in trial.moves(problem, algorithm, seed):
         g = problem.gradient(x)
-        error = error_of(step, g)
+        error = estimate_error(step, g)
         gaps.append(inner(g, x) - problem.minimum(g)[0])
         squares.append(float(error @ error))
     if not gaps or step.counts().lo > len(gaps):
-        raise Untestable(f"it yields {len(gaps)} states, not one for each linear minimisation")
+        raise NotTestable(f"it yields {len(gaps)} states, not one for each linear minimisation")
     return float(np.mean(gaps)), float(np.mean(squares))
 
 
-def _on_the_path(trial: Trial, estimator: str) -> Decision:
+def _decide_on_path(trial: Trial, estimator: str) -> Decision:
     """Compare the schedule's error with epsilon^2/4 where the law is attained, at each j = p-1."""
     problem = PATHS[estimator]()
     constants = problem.constants(problem.start())
     epsilon = 1e-3
     if estimator == "sg":
         epsilon, constants = 0.2, replace(constants, L_ms=1.0)
-    algorithm = trial.scheduled(epsilon, constants)
+    algorithm = trial.make_scheduled(epsilon, constants)
     p = getattr(algorithm, "period", 1)
     ratios: list[float] = []
-    for seed in trial.seeds(trial.pick(20, 100), "(9)"):
+    for seed in trial.seeds(trial.choose_by_effort(20, 100), "(9)"):
         steps = trial.follow(problem, algorithm, seed=seed)
         for error in itertools.islice(errors(problem, steps), p - 1, _EPOCHS * p, p):
             ratios.append(float(error @ error) / condition_9(epsilon))
-    return not_rejected(ratios)
+    return decide_not_rejected(ratios)
 
 
 _EPOCHS = 2
@@ -184,7 +198,7 @@ THEOREM = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED, "C compact"),
         schedule="theory",
-        takes=(6.0, 14.0) if name == "caspiderg" else (3.0, 8.0),
+        expected_seconds=(6.0, 14.0) if name == "caspiderg" else (3.0, 8.0),
     )
     for name, method in METHODS.items()
 }
@@ -200,7 +214,7 @@ _CONSTANT = "a constant of ten"
 
 def missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
-) -> Contrast:
+) -> ExaminationEvidence:
     """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
 
     V falls from 3 eps D like exp(-eps t/(L D)), so that its mean over T = 3 L D/eps is 0.95 eps D.
@@ -216,21 +230,21 @@ def missing_diameter(
         unit = _gaps(epsilon * D, D * D, 1.0, seed)
         over[_UNITS].append(unit[:-1].mean() / printed(epsilon * D, 1.0))
     worst = {name: float(max(ratios)) for name, ratios in over.items()}
-    return compared(worst["printed"], worst["corrected"], epsilon=epsilon).under(
+    return compare_ratios(worst["printed"], worst["corrected"], epsilon=epsilon).with_readings(
         {_UNITS: worst[_UNITS], _LATER: worst[_LATER], _CONSTANT: worst["printed"] / 10.0}
     )
 
 
 def _gaps(epsilon: float, L: float, D: float, seed: int) -> Floats:
     """Return V at x_0 .. x_T of the theorem's run on a segment of length D, shape (T+1,)."""
-    problem = ForcedPath(128, 65, L=L, length=D, pull=3.0 * epsilon)
+    problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
-    return gaps(problem, replace(algorithm, iterations=algorithm.iterations + 1), seed)
+    return relative_excess(problem, replace(algorithm, iterations=algorithm.iterations + 1), seed)
 
 
 CLAIMS = tuple(THEOREM.values())
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSPIDERG,
         NFWU,
         "spiderg-step-without-diameter",
@@ -238,7 +252,7 @@ MUTANTS = (
         {"step=epsilon / (L * D)": "step=min(1.0, epsilon / L)"},
         THEOREM["spiderg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSVRG,
         SVRG,
         "svrg-stale-reference",
@@ -251,7 +265,7 @@ MUTANTS = (
         },
         THEOREM["svrg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSVRG,
         NFWUSVRG,
         "svrg-printed-batch",
@@ -259,7 +273,7 @@ MUTANTS = (
         {"round_up(4.0 * n": "round_up(n"},
         THEOREM["svrg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASVRG,
         NFWU,
         "casvrg-last-output",
@@ -274,22 +288,22 @@ ERRATA = (
         as_printed="E V(x_t0) <= 5 eps",
         corrected="E V(x_t0) <= 5 eps D; without slack the proof gives 2.5 eps D, sharp is 2 eps D",
         examine=missing_diameter,
-        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
-        right=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
+        printed_formula=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        corrected_formula=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
         objection="Show where D is set to 1, or V divided by D in (10) and remark 3.1.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
-                Quote(text="we have the convergence in expectation", place="theorem 3.1, (10)"),
-                Quote(text="where D is the diameter of", place="section 1, below (2)"),
-                Quote(text="domain size D, step size", place="algorithm 1, input"),
+                Quote(text="we have the convergence in expectation", location="theorem 3.1, (10)"),
+                Quote(text="where D is the diameter of", location="section 1, below (2)"),
+                Quote(text="domain size D, step size", location="algorithm 1, input"),
                 Quote(
                     text="These two bound together gives … From the choice of",
-                    place="proof of theorem 3.1",
+                    location="proof of theorem 3.1",
                 ),
             ),
-            assumed="D is any number, as in (2), algorithm 1 and theorem 5.1; nowhere is it 1",
+            assumption="D is any number, as in (2), algorithm 1 and theorem 5.1; nowhere is it 1",
             derivation=(
                 "The bounds that the proof adds up have (eta/D) V on their left side.",
                 "The next line, with eta = eps/L, has (eps/L) V: there 1/D is lost.",

@@ -11,10 +11,10 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.contrast import ROUNDING, Contrast, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.dossier import Dossier, Quote
-from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
@@ -23,56 +23,61 @@ def floor(D: float) -> float:
     return GAP * D
 
 
-def hidden_chain(T: int) -> ZeroChain:
+def resisting_chain(T: int) -> ZeroChain:
     """Return the zero chain, whose directions a resisting oracle chooses as it answers.
 
     No answer tells of a direction before it must, so that each LO call finds one at most: nobody
     can be faster, and exact line search needs hardly more calls than the bound on the rescaled
     family.
     """
-    from pfbench.resisting.oracle import frame
+    from pfbench.resisting.resisting_oracle import orthonormal_frame
 
-    return frame(T)
+    return orthonormal_frame(T)
 
 
-CHAIN = instance(hidden_chain, T=10)
+CHAIN = make_instance(resisting_chain, T=10)
 
 
 def lower_bound(trial: Trial) -> Evidence:
     """Certify the floor before T calls, and compare calls on the rescaled family with T(eps)."""
-    from pfbench.resisting import certify, rescaled
-    from pfbench.resisting.rescaled import epsilon_of
+    from pfbench.resisting import certify, run_family
+    from pfbench.resisting.rescaled_family import max_epsilon
 
     parts: dict[str, Decision] = {}
-    horizons = trial.pick((10, 50), (10, 50, 200))
+    horizons = trial.choose_by_effort((10, 50), (10, 50, 200))
     for T in horizons:
-        for one in _contestants(trial, T):
-            certificate = certify(one, T, seed=trial.seeds(1, one.label)[0]).certificate
-            name = f"{one.label}, T={T}"
+        for contestant in _contestants(trial, T):
+            certificate = certify(
+                contestant, T, seed=trial.seeds(1, contestant.label)[0]
+            ).certificate
+            name = f"{contestant.label}, T={T}"
             if not certificate.certified or certificate.certified_for != "lo":
                 reason = " ".join(certificate.findings)
                 parts[name] = Decision("violated", reason, {}, None)
             else:
                 parts[name] = decide_inequality([floor(1.0) / certificate.min_gap_over_diameter])
     if trial.subject.algorithm is None:
-        epsilons = [epsilon_of(T) for T in trial.pick((8, 16, 32, 64), (8, 16, 32, 64, 128, 256))]
+        epsilons = [
+            max_epsilon(T)
+            for T in trial.choose_by_effort((8, 16, 32, 64), (8, 16, 32, 64, 128, 256))
+        ]
         names = [f"frank-wolfe[step={step}]" for step in ("line-search", "open-loop")]
-        runs = rescaled(names, epsilons, seed=trial.seeds(1, "rescaled")[0])
+        runs = run_family(names, epsilons, seed=trial.seeds(1, "rescaled")[0])
         for name in names:
             calls = [run for run in runs if run.algorithm == name]
             parts[f"{name}, T(eps)/calls"] = decide_inequality(
                 [1.0 / run.tightness for run in calls]
             )
     claimed = {"V/D before T": floor(1.0), "calls over T(eps)": 1.0}
-    return Evidence(across(parts), claimed, len(parts))
+    return Evidence(combine_families(parts), claimed, len(parts))
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
     """Return the algorithms that the theorem speaks of, or the one under test."""
-    from pfbench.resisting import Contestant, contestant, every_contestant
+    from pfbench.resisting import Contestant, all_contestants, contestant
 
     if trial.subject.algorithm is None:
-        return [contestant(text, CHAIN(T=T)) for text in every_contestant()]
+        return [contestant(text, CHAIN(T=T)) for text in all_contestants()]
     tested = trial.make(iterations=T)
     label = getattr(tested, "name", type(tested).__name__)
     return [Contestant(tested, label, label)]
@@ -88,14 +93,14 @@ LOWER_BOUND = Claim(
     ),
     check=lower_bound,
     formulas=(formula(floor, VALUE),),
-    normalised=(
+    scale_dependence=(
         "the chain is one function, in units of its own: there V over D is the number 0.04; "
         "rescaled, T(eps) = c L Delta/eps^2 is homogeneous"
     ),
     instances=(CHAIN,),
     algorithm=FrankWolfe.name,
     assumptions=("start at 0", "queries only at points that LO outputs determine"),
-    takes=(3.0, 60.0),
+    expected_seconds=(3.0, 60.0),
 )
 
 
@@ -115,39 +120,41 @@ def _internal(problem: ZeroChain) -> Floats:
 
 def queries_elsewhere(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _internal
-) -> Contrast:
+) -> ExaminationEvidence:
     """Find a stationary point z by internal queries, then ask two LO outputs with the mean z.
 
     x_0 = 0, x_1 = u_0, x_2 = (u_0 + u_1)/2 obey (14), whatever the hidden directions are. With the
     condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
     """
     from pfbench.resisting import certify, contestant
-    from pfbench.resisting.oracle import frame
+    from pfbench.resisting.resisting_oracle import orthonormal_frame
 
     T, d, rng = 10, 25, stream(seed, "5.1")
     runs = range(1 if effort == "quick" else 10)
-    most = max(_after_two(T, d, rng, target) for _ in runs)
-    online = certify(contestant("frank-wolfe[step=open-loop]", frame(T, None)), T, seed=seed)
+    upper = max(_gap_after_two_steps(T, d, rng, target) for _ in runs)
+    online = certify(
+        contestant("frank-wolfe[step=open-loop]", orthonormal_frame(T, None)), T, seed=seed
+    )
     asked_there, floor = online.certificate, online.certificate.min_gap_over_diameter
-    return Contrast(
-        printed_fails=most < GAP,
+    return ExaminationEvidence(
+        printed_fails=upper < GAP,
         corrected_holds=bool(asked_there.certified_for == "lo" and floor >= GAP),
         numbers={
             "T": float(T),
-            "V/D after 2 LO calls, internal queries": most,
+            "V/D after 2 LO calls, internal queries": upper,
             "least V/D before T LO calls, Frank-Wolfe": floor,
             "claimed V/D": GAP,
         },
-    ).under(
+    ).with_readings(
         {
             "f is asked at iterates alone": GAP / floor,
-            "a smaller constant": GAP / 1000.0 / most,
-            "a larger dimension": GAP / _after_two(T, 8 * d, rng, target),
+            "a smaller constant": GAP / 1000.0 / upper,
+            "a larger dimension": GAP / _gap_after_two_steps(T, 8 * d, rng, target),
         }
     )
 
 
-def _after_two(
+def _gap_after_two_steps(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
     """Return V(x_2)/D in the chain with T directions of length d, drawn at random."""
@@ -162,7 +169,7 @@ def _after_two(
     return (float(g @ x) - problem.set.minimum(g)[0]) / problem.set.diameter
 
 
-def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Contrast:
+def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
     """7.1 prints v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T; see both along a run.
 
     Frank-Wolfe with weights 2/(k + 3) from 0, x_k after k LO calls. As corrected v_k is orthogonal
@@ -174,30 +181,30 @@ def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Contrast:
     w = stream(seed, "7.1").standard_normal(2 * T + 1)
     w -= V @ (V.T @ w)
     w *= 0.5 * problem.set.radius / float(np.linalg.norm(w))
-    found, elsewhere = (_along(problem, x) for x in (problem.start(), w))
+    result, elsewhere = (_direction_coordinates(problem, x) for x in (problem.start(), w))
 
-    def largest(coordinates: Floats, until: int) -> float:
+    def max_coordinate(coordinates: Floats, until: int) -> float:
         return max(float(coordinates[k - 1, : k + until].max()) for k in range(1, T + 1))
 
-    printed, last = largest(found, 1 - shift), float(found[T - 1, T - shift])
-    both = compared(
+    printed, last = max_coordinate(result, 1 - shift), float(result[T - 1, T - shift])
+    both = compare_ratios(
         min(printed, last) / ROUNDING,
-        largest(found, 0) / ROUNDING,
+        max_coordinate(result, 0) / ROUNDING,
         **{
             "largest |<v_k, x_t>|/R, t <= k": printed,
-            "largest |<v_k, x_t>|/R, t < k": largest(found, 0),
+            "largest |<v_k, x_t>|/R, t < k": max_coordinate(result, 0),
             "|<v_T, x_T>|/R": last,
         },
     )
-    return both.under(
+    return both.with_readings(
         {
-            "below 1, as (16) needs": float(found[:, T - shift].min()) * problem.set.radius,
-            "a start far from 0": largest(elsewhere, 1 - shift) / ROUNDING,
+            "below 1, as (16) needs": float(result[:, T - shift].min()) * problem.set.radius,
+            "a start far from 0": max_coordinate(elsewhere, 1 - shift) / ROUNDING,
         }
     )
 
 
-def _along(problem: ZeroChain, x: Floats) -> Floats:
+def _direction_coordinates(problem: ZeroChain, x: Floats) -> Floats:
     """Return |<v_k, x_t>|/R for t <= T of Frank-Wolfe from a point, shape (T, T+1)."""
     points = [x]
     for k in range(problem.horizon):
@@ -209,7 +216,7 @@ def _along(problem: ZeroChain, x: Floats) -> Floats:
 CLAIMS = (LOWER_BOUND,)
 
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-gradient-steps",
@@ -220,7 +227,7 @@ MUTANTS = (
         },
         LOWER_BOUND,
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         FrankWolfe,
         FrankWolfe.run,
         "frank-wolfe-random-step",
@@ -240,20 +247,20 @@ ERRATA = (
         objection="Show where f may be asked, at iterates alone say, or give an instance that "
         "hides C from gradients, too.",
         dossier=Dossier(
-            ruling="unclear",
+            conclusion="unclear",
             quotes=(
                 Quote(
                     text="We put no restriction on the input to LO, but require",
-                    place="section 5, before (14)",
+                    location="section 5, before (14)",
                 ),
-                Quote(text="is a deterministic mapping from", place="section 5, after (14)"),
+                Quote(text="is a deterministic mapping from", location="section 5, after (14)"),
                 Quote(
                     text="the adversary can make such construction by simulating the whole "
                     "optimization procedure of the deterministic algorithm",
-                    place="section 7.1",
+                    location="section 7.1",
                 ),
             ),
-            assumed="where f may be asked is not said; anywhere in C, at no cost, here.",
+            assumption="where f may be asked is not said; anywhere in C, at no cost, here.",
             derivation=(
                 "Gradient descent from 0 ends at a stationary point z inside C, with no LO call.",
                 "z = ((z+w) + (z-w))/2 for a w that puts both on the sphere: two LO outputs, and",
@@ -274,20 +281,22 @@ ERRATA = (
         name="shen2019-7.1-indices",
         as_printed="v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T",
         corrected="v_k is orthogonal to x_0 .. x_{k-1}, and t < T; the order of the bound stands",
-        examine=shifted_indices,
+        examine=examine_shifted_indices,
         claim=LOWER_BOUND,
         objection="Show where x_1 is the start, or a construction whose v_k is orthogonal to x_k "
         "with the span of (14).",
         dossier=Dossier(
-            ruling="wrong",
+            conclusion="wrong",
             quotes=(
                 Quote(
                     text="be the iterate and the output of the LO produced by the algorithm at "
                     "iteration k",
-                    place="section 5, before (14)",
+                    location="section 5, before (14)",
                 ),
-                Quote(text="for every k, we let … be orthogonal to all", place="section 7.1"),
-                Quote(text="From such construction, we always have … for any", place="section 7.1"),
+                Quote(text="for every k, we let … be orthogonal to all", location="section 7.1"),
+                Quote(
+                    text="From such construction, we always have … for any", location="section 7.1"
+                ),
             ),
             derivation=(
                 "By (14) x_k is made of u_0 .. u_{k-1}, and u_0 answers the gradient at x_0,",

@@ -11,19 +11,19 @@ import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
-from pfbench.claims.shen2019.paths import every_error
+from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
+from pfbench.claims.shen2019.paths import estimate_errors
 from pfbench.estimators import CASVRG, SG, SPIDERG, SVRG
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
-from pfbench.verification.instruments.draws import Unscripted, branches
-from pfbench.verification.repeats import check_repeats, check_seed, noted
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.reproducibility import check_repeats, check_seed, note_unrepeatable
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
-def few_components(rng: np.random.Generator) -> NonconvexLogistic:
+def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
     """Return a random smooth sum of so few components that all batches can be enumerated.
 
     Its gradient changes along the path, so that one taken at another point is seen.
@@ -32,7 +32,7 @@ def few_components(rng: np.random.Generator) -> NonconvexLogistic:
     return NonconvexLogistic(features, labels, L2Ball(3, 2.0), alpha=0.3)
 
 
-FAMILY = instance(few_components)
+FAMILY = make_instance(enumerable_logistic)
 
 _BATCH, _STEP = 2, 0.2
 
@@ -40,49 +40,52 @@ _ROUNDING = 1e-10
 """Largest deviation, in units of the gradient at the start, that counts as none."""
 
 
-def unbiased(trial: Trial, *, estimator: str) -> Evidence:
+def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     """Enumerate all draws: given the past, the mean is the gradient's; exactly it at snapshots.
 
     The past is what was yielded, so that an algorithm may draw when and how it likes.
     """
     problem = FAMILY(trial.rng("data"))
     settings = [(1, 2)] if estimator == "sg" else [(3, 3), (2, 4)]
-    found = {"at snapshots": 0.0, "relative deviation": 0.0}
+    results = {"at snapshots": 0.0, "relative deviation": 0.0}
     runs = 0
     for p, T in settings:
 
-        def errors(rng: np.random.Generator, p: int = p, T: int = T) -> list[_Told]:
+        def errors(rng: np.random.Generator, p: int = p, T: int = T) -> list[_PathPoint]:
             return _errors(trial, problem, p, T, rng=rng)
 
         try:
-            check_repeats(trial, problem, _made(trial, p, T))
-            every = list(branches(errors))
-        except Unscripted as why:
-            sampled = _sampled(trial, problem, estimator)
-            return replace(sampled, decision=noted(sampled.decision, why))
-        runs += len(every)
+            check_repeats(trial, problem, _make_algorithm(trial, p, T))
+            full_list = list(enumerate_draws(errors))
+        except NotEnumerable as why:
+            sampled = _sample_means(trial, problem, estimator)
+            return replace(sampled, decision=note_unrepeatable(sampled.decision, why))
+        runs += len(full_list)
         for t in range(T):
             if _exact(estimator, t, p):
-                off, worst = "at snapshots", max(np.abs(told[t].error).max() for _, told in every)
+                deviation, worst = (
+                    "at snapshots",
+                    max(np.abs(points[t].error).max() for _, points in full_list),
+                )
             else:
-                off, worst = "relative deviation", _deviation(every, t, estimator)
-            found[off] = max(found[off], float(worst))
+                deviation, worst = "relative deviation", _deviation(full_list, t, estimator)
+            results[deviation] = max(results[deviation], float(worst))
     scale = float(np.abs(problem.gradient(problem.start())).max())
-    measured = {name: worst / scale for name, worst in found.items()}
+    measured = {name: worst / scale for name, worst in results.items()}
     largest = max(measured.values())
     if largest > _ROUNDING:
-        check_seed(trial, problem, _made(trial, p, T))
+        check_seed(trial, problem, _make_algorithm(trial, p, T))
     decision = decide_exact(
         largest <= _ROUNDING,
         "Every conditional mean is exact.",
         f"A conditional mean is off by {largest:.3g} of the gradient.",
         {**measured, "ratio": largest / _ROUNDING},
     )
-    return Evidence(decision, dict.fromkeys(found, 0.0), runs)
+    return Evidence(decision, dict.fromkeys(results, 0.0), runs)
 
 
 @dataclass(frozen=True)
-class _Told:
+class _PathPoint:
     """The point x_t and the error g_t - grad f(x_t) of iteration t."""
 
     x: Floats
@@ -94,48 +97,63 @@ def _exact(estimator: str, t: int, p: int) -> bool:
     return estimator != "sg" and t % p == 0
 
 
-def _made(trial: Trial, p: int, T: int) -> Algorithm:
+def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
     return trial.make(batch=_BATCH, period=p, iterations=T, step=_STEP)
 
 
-def _errors(trial: Trial, problem: Problem, p: int, T: int, **stream: Any) -> list[_Told]:
+def _errors(trial: Trial, problem: Problem, p: int, T: int, **stream: Any) -> list[_PathPoint]:
     """Return what a run tells; `stream` is the rng, or the seed, of `Trial.follow`."""
-    steps = list(trial.follow(problem, _made(trial, p, T), **stream))
+    steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
-    return [_Told(*pair) for pair in zip(points, every_error(problem, steps, T), strict=False)]
+    return [
+        _PathPoint(*pair) for pair in zip(points, estimate_errors(problem, steps, T), strict=False)
+    ]
 
 
-def _added(told: Sequence[_Told], t: int, estimator: str) -> Floats:
+def _error_increment(path_points: Sequence[_PathPoint], t: int, estimator: str) -> Floats:
     """Return the error of iteration t; of recursive estimates what it adds to the one before."""
-    return told[t].error - told[t - 1].error if estimator in RECURSIVE else told[t].error
+    return (
+        path_points[t].error - path_points[t - 1].error
+        if estimator in RECURSIVE
+        else path_points[t].error
+    )
 
 
-def _deviation(every: Sequence[tuple[float, list[_Told]]], t: int, estimator: str) -> float:
-    """Return the largest entry of a mean, given the past, of what `_added` returns."""
+def _deviation(
+    full_list: Sequence[tuple[float, list[_PathPoint]]], t: int, estimator: str
+) -> float:
+    """Return the largest entry of a mean, given the past, of what `_error_increment` returns."""
     chances: dict[Any, float] = defaultdict(float)
     sums: dict[Any, Any] = defaultdict(float)
-    for chance, told in every:
-        past = (*((one.x.tobytes(), one.error.tobytes()) for one in told[:t]), told[t].x.tobytes())
+    for chance, points in full_list:
+        past = (
+            *((point.x.tobytes(), point.error.tobytes()) for point in points[:t]),
+            points[t].x.tobytes(),
+        )
         chances[past] += chance
-        sums[past] += chance * _added(told, t, estimator)
+        sums[past] += chance * _error_increment(points, t, estimator)
     return max(float(np.abs(sums[past] / chances[past]).max()) for past in sums)
 
 
-def _sampled(trial: Trial, problem: Problem, estimator: str) -> Evidence:
+def _sample_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
     """Test the means over all draws, where draws cannot be enumerated.
 
     Each coordinate at each iteration of an epoch has a t-test, at the level split over them. At
     snapshots every error must be 0.
     """
     p, T = (1, 1) if estimator == "sg" else (3, 4)
-    every = [_errors(trial, problem, p, T, seed=seed) for seed in trial.seeds(2000, "sampled mean")]
+    points = [
+        _errors(trial, problem, p, T, seed=seed) for seed in trial.seeds(2000, "sampled mean")
+    ]
     scale = float(np.abs(problem.gradient(problem.start())).max())
     random = [t for t in range(T) if not _exact(estimator, t, p)]
-    added = np.array([[_added(told, t, estimator) for t in random] for told in every])
-    snapshots = [told[t].error for told in every for t in range(T) if t not in random]
-    columns = added.reshape(len(every), -1) / scale
-    off = float(np.abs(columns.mean(axis=0)).max())
-    measured = {"relative deviation": off, "at snapshots": 0.0}
+    added = np.array(
+        [[_error_increment(points, t, estimator) for t in random] for points in points]
+    )
+    snapshots = [points[t].error for points in points for t in range(T) if t not in random]
+    columns = added.reshape(len(points), -1) / scale
+    deviation = float(np.abs(columns.mean(axis=0)).max())
+    measured = {"relative deviation": deviation, "at snapshots": 0.0}
     if snapshots:
         measured["at snapshots"] = float(np.abs(snapshots).max()) / scale
     p_value = min(1.0, min(map(_p_value, columns.T)) * columns.shape[1])
@@ -145,12 +163,14 @@ def _sampled(trial: Trial, problem: Problem, estimator: str) -> Evidence:
         words = "The estimate at a snapshot is not the gradient."
         decision = Decision("violated", words, measured, None)
     elif p_value <= LEVEL:
-        decision = Decision("violated", f"The mean is off by {off:.3g} of it.", measured, p_value)
+        decision = Decision(
+            "violated", f"The mean is off by {deviation:.3g} of it.", measured, p_value
+        )
     elif half <= 0.1:
         decision = Decision("holds", "The sampled mean is the gradient.", measured, p_value)
     else:
         decision = Decision("inconclusive", "The sampled mean is too uncertain.", measured, p_value)
-    return Evidence(decision, {"relative deviation": 0.0, "at snapshots": 0.0}, len(every))
+    return Evidence(decision, {"relative deviation": 0.0, "at snapshots": 0.0}, len(points))
 
 
 def _p_value(column: Floats) -> float:
@@ -176,10 +196,10 @@ UNBIASED = {
         source="shen2019 section 4, estimators GE 1 to 5",
         kind="law",
         statement=_STATEMENTS[name],
-        check=partial(unbiased, estimator=name),
+        check=partial(check_unbiased, estimator=name),
         instances=(FAMILY,),
         algorithm=method.name,
-        takes=(0.2, 0.2),
+        expected_seconds=(0.2, 0.2),
     )
     for name, method in METHODS.items()
 }
@@ -189,7 +209,7 @@ UNBIASED = {
 
 CLAIMS = tuple(UNBIASED.values())
 MUTANTS = (
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSPIDERG,
         SPIDERG,
         "spiderg-divided-by-n",
@@ -197,7 +217,7 @@ MUTANTS = (
         {"= change(": "= self.batch / ask.n * change("},
         UNBIASED["spiderg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSVRG,
         SVRG,
         "svrg-wrong-point",
@@ -208,7 +228,7 @@ MUTANTS = (
         },
         UNBIASED["svrg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUCASVRG,
         CASVRG,
         "casvrg-no-mean",
@@ -216,7 +236,7 @@ MUTANTS = (
         {"c = H.product(x, s)": "c = 0.0 * H.product(x, s)"},
         UNBIASED["casvrg"],
     ),
-    Mutant.edited(
+    Mutant.from_edits(
         NFWUSG,
         SG,
         "sg-never-the-last",

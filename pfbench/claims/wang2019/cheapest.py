@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.wang2019.common import mapping_sq, output_of
-from pfbench.verification import Trial, instance
-from pfbench.verification.instruments.rotating import Rotating
+from pfbench.claims.wang2019.shared import mapping_sq, output_point
+from pfbench.verification import Trial, make_instance
+from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.statistics import Exponent, fit_exponent
 
 ACCURACY = 1.0 / 30.0
@@ -31,17 +31,17 @@ PERIODS = (1, 2)
 """Epoch lengths over sqrt n that are tried."""
 
 
-def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> Rotating:
+def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
     """Return a bowl with L = 1 whose gradient shrinks e-fold in 2/curvature times sqrt n steps 1/2.
 
     What the estimate errs stays until the next reference gradient, and the bowl makes a gradient of
     it: with a batch far below sqrt n, or epochs far longer, no run comes near its end.
     """
     mu = curvature / math.sqrt(n)
-    return Rotating(n, mu, tau=math.sqrt(1.0 - mu * mu), d=d)
+    return RotatingBowl(n, mu, tau=math.sqrt(1.0 - mu * mu), d=d)
 
 
-TURNING = instance(turning)
+TURNING = make_instance(turning)
 
 
 def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
@@ -61,48 +61,48 @@ def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     Untestable
         If the subject has no schedule that takes batch and period.
     """
-    roots = trial.pick((20, 36, 64, 112, 200), (20, 28, 40, 56, 80, 112, 160, 224))
+    roots = trial.choose_by_effort((20, 36, 64, 112, 200), (20, 28, 40, 56, 80, 112, 160, 224))
     problems = [TURNING(n=root * root, curvature=curvature) for root in roots]
-    seeds = trial.seeds(trial.pick(6, 10), "cheapest")
+    seeds = trial.seeds(trial.choose_by_effort(6, 10), "cheapest")
     calls = [[_cheapest(trial, problem, seed) for problem in problems] for seed in seeds]
     steps = [_schedule_steps(problem) for problem in problems]
     sizes = [problem.n for problem in problems]
     tried = len(BATCHES) * len(PERIODS)
-    return fit_exponent(sizes, calls, known=np.log(steps)), tried * len(seeds) * len(sizes)
+    return fit_exponent(sizes, calls, existing=np.log(steps)), tried * len(seeds) * len(sizes)
 
 
-def _schedule_steps(problem: Rotating) -> float:
+def _schedule_steps(problem: RotatingBowl) -> float:
     """Return L Delta/epsilon^2."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 
 
-def _epsilon(problem: Rotating) -> float:
+def _epsilon(problem: RotatingBowl) -> float:
     return ACCURACY * float(np.linalg.norm(problem.gradient(problem.start())))
 
 
-def _cheapest(trial: Trial, problem: Rotating, seed: int) -> float:
+def _cheapest(trial: Trial, problem: RotatingBowl, seed: int) -> float:
     """Return the least SFO to the target over batches and epoch lengths; inf if none gets there."""
     epsilon, root = _epsilon(problem), math.isqrt(problem.n)
-    constants, least = problem.constants(problem.start()), math.inf
+    constants, lower = problem.constants(problem.start()), math.inf
     for period, batch in itertools.product(PERIODS, BATCHES):
-        given = {"batch": max(1, round(batch * root)), "period": period * root}
-        algorithm = trial.scheduled(epsilon, constants, **given)
-        most = min(least, float(_MOST * problem.n))
-        least = min(least, calls_to_target(trial, problem, algorithm, epsilon, seed, most))
-    return least
+        arguments = {"batch": max(1, round(batch * root)), "period": period * root}
+        algorithm = trial.make_scheduled(epsilon, constants, **arguments)
+        upper = min(lower, float(_MOST * problem.n))
+        lower = min(lower, calls_to_target(trial, problem, algorithm, epsilon, seed, upper))
+    return lower
 
 
 def calls_to_target(
-    trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, most: float
+    trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, upper: float
 ) -> float:
-    """Return the SFO until |G| <= epsilon; inf after `most`, or if the gradient only grows."""
+    """Return the SFO until |G| <= epsilon; inf after `upper`, or if the gradient only grows."""
     square = mapping_sq(problem)
     lost = _LOST**2 * square(problem.start())
     for step in trial.follow(problem, algorithm, seed=seed):
-        found, calls = square(output_of(step.state)), float(step.counts().sfo)
-        if found <= epsilon**2:
+        value, calls = square(output_point(step.state)), float(step.counts().sfo)
+        if value <= epsilon**2:
             return calls
-        if found > lost or calls >= most:
+        if value > lost or calls >= upper:
             break
     return math.inf

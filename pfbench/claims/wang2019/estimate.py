@@ -12,16 +12,16 @@ import numpy as np
 
 from pfbench.base.protocols import Algorithm
 from pfbench.claims.wang2019.cheapest import TURNING
-from pfbench.claims.wang2019.common import schedule
+from pfbench.claims.wang2019.shared import schedule
 from pfbench.points import keep
-from pfbench.verification import Floats, Instance, Trial, Untestable, instance
-from pfbench.verification.instruments.rotating import Rotating
+from pfbench.verification import Floats, Instance, NotTestable, Trial, make_instance
+from pfbench.verification.instruments.rotating import RotatingBowl
 from pfbench.verification.statistics import Decision, EProcess, decide_exact
 
 _EXACT = 1e-9
 """An error below this share of the gradient at the start is rounding."""
 
-BOWL: Instance = instance(TURNING.build, n=64, curvature=2.0, d=8)
+BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
@@ -40,14 +40,14 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
     """
     problem = BOWL()
     process, longest, samples = EProcess(1.0), 0, []
-    for seed in trial.seeds(trial.pick(20, 60), "estimate"):
+    for seed in trial.seeds(trial.choose_by_effort(20, 60), "estimate"):
         try:
             errors, moved = _errors(trial, problem, algorithm, seed, 8 * q)
-        except Untestable:
+        except NotTestable:
             return {}
         sizes = np.array([float(e @ e) for e in errors])
         exact = sizes <= (_EXACT * problem.mu * problem.radius) ** 2
-        longest = max(longest, _longest_run(~exact))
+        longest = max(longest, _max_streak(~exact))
         law = sizes[:-1] + problem.tau**2 * np.array(moved[1:]) / S
         tested = (law > 0.0) & (np.arange(1, sizes.size) % q > 0)  # no reference gradient there
         ratios = sizes[1:][tested] / law[tested]
@@ -55,7 +55,7 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
         for ratio in ratios:
             process.add(ratio)
     measured = {"sampled ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
-    if process.rejected:
+    if process.has_rejected:
         law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
     else:
         law_kept = Decision("holds", "Nothing speaks against it.", measured, process.p_value)
@@ -69,34 +69,34 @@ def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[st
 
 
 def _errors(
-    trial: Trial, problem: Rotating, algorithm: Algorithm, seed: int, most: int
+    trial: Trial, problem: RotatingBowl, algorithm: Algorithm, seed: int, limit: int
 ) -> tuple[list[Floats], list[float]]:
     """Return v_k - grad f(x_k), and |x_k - x_{k-1}|^2, of the first steps of a run."""
     errors: list[Floats] = []
     moved: list[float] = []
     before = problem.start()
-    for x, step in itertools.islice(trial.moves(problem, algorithm, seed), most):
-        at = x if step.state.at is None else keep(step.state.at)
-        errors.append(step.estimate - problem.gradient(at))
-        moved.append(float((at - before) @ (at - before)))
-        before = at
+    for x, step in itertools.islice(trial.moves(problem, algorithm, seed), limit):
+        point = x if step.state.at is None else keep(step.state.at)
+        errors.append(step.estimate - problem.gradient(point))
+        moved.append(float((point - before) @ (point - before)))
+        before = point
     return errors, moved
 
 
-def _longest_run(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
+def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
     """Return the largest number of true flags in succession."""
     lengths = [len(list(group)) for flag, group in itertools.groupby(flags) if flag]
     return max(lengths, default=0)
 
 
-def of_parameters(trial: Trial, step: float) -> dict[str, Decision]:
+def check_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
     """As `keeps_its_law`, for the subject with S = q = sqrt n and a step, whatever its schedule."""
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
     return keeps_its_law(trial, algorithm, root, root)
 
 
-def of_schedule(trial: Trial) -> dict[str, Decision]:
+def check_own_schedule(trial: Trial) -> dict[str, Decision]:
     """As `keeps_its_law`, for the subject with its own schedule for the bowl."""
     problem, root = BOWL(), math.isqrt(BOWL().n)
     constants = problem.constants(problem.start())

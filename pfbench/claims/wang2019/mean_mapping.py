@@ -9,12 +9,17 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019 import estimate
-from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
-from pfbench.verification import Evidence, Instance, Raised, Trial, Untestable, instance
-from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.statistics import Decision, across, decide_inequality, given
+from pfbench.claims.wang2019.shared import draw_instance, mapping_sq, schedule
+from pfbench.verification import Evidence, Instance, MethodFailed, NotTestable, Trial, make_instance
+from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.statistics import (
+    Decision,
+    combine_families,
+    combine_with_conditions,
+    decide_inequality,
+)
 
-FREE = instance(Slope, n=4, g=1.0, gap=10.0, L=1.0)
+FREE = make_instance(LongSlope, n=4, g=1.0, gap=10.0, L=1.0)
 """Where no set forces the path: a slope on the line, walked in one direction."""
 
 Bound = Callable[[float, float, int], float]
@@ -31,44 +36,46 @@ def mean_mapping(
     parts, runs = {}, 0
     calls: list[float] = []
     for name, (problem, K) in problems.items():
-        parts[name], count = _on_problem(trial, name, drawn(trial, problem), K, bound, calls)
+        parts[name], count = _decide_on_problem(
+            trial, name, draw_instance(trial, problem), K, bound, calls
+        )
         runs += count
     free = all(problem().unconstrained for problem, _ in problems.values())
     conditions = {
         "calls": decide_inequality(calls),
         "output": trial.draws_uniformly(FREE() if free else None),
-        **estimate.of_schedule(trial),
+        **estimate.check_own_schedule(trial),
     }
     return Evidence(
-        given({"": across(parts)}, conditions),
+        combine_with_conditions({"": combine_families(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},
         runs,
     )
 
 
-def _on_problem(
+def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
 ) -> tuple[Decision, int]:
     """Decide the mean on one problem; add to the calls, and return the number of runs, too."""
     constants = problem.constants(problem.start())
-    most = bound(constants.L, constants.delta, K)
-    algorithm = schedule(trial, constants, K, math.sqrt(most))
+    upper = bound(constants.L, constants.delta, K)
+    algorithm = schedule(trial, constants, K, math.sqrt(upper))
     square = mapping_sq(problem)
 
     def ratio(seed: int) -> float:
         moves = list(itertools.islice(trial.moves(problem, algorithm, seed), K))
         if not moves:
-            raise Raised("it makes no step")
-        made, counts = len(moves), moves[-1][1].counts()
-        if made < K and _sfo_over(problem, counts, made) > 1.0 >= _sfo_over(problem, counts, K):
-            raise Untestable(f"it yields {made} states in {K} steps, and one each is needed")
-        calls.extend(_over_claimed(problem, counts, made))
-        return float(np.mean([square(x) for x, _ in moves])) / most
+            raise MethodFailed("it makes no step")
+        count, counts = len(moves), moves[-1][1].counts()
+        if count < K and _sfo_over(problem, counts, count) > 1.0 >= _sfo_over(problem, counts, K):
+            raise NotTestable(f"it yields {count} states in {K} steps, and one each is needed")
+        calls.extend(_calls_over_claimed(problem, counts, count))
+        return float(np.mean([square(x) for x, _ in moves])) / upper
 
-    return trial.sequential(ratio, purpose=name, batch=10, most=trial.pick(80, 320))
+    return trial.sequential(ratio, purpose=name, batch=10, limit=trial.choose_by_effort(80, 320))
 
 
-def _over_claimed(problem: Problem, counts: Counts, K: int) -> list[float]:
+def _calls_over_claimed(problem: Problem, counts: Counts, K: int) -> list[float]:
     """Return the calls over n ceil(K/q) + 2S(K - ceil(K/q)) SFO and K PO."""
     ratios = [_sfo_over(problem, counts, K)]
     return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]

@@ -9,21 +9,21 @@ import numpy as np
 
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Algorithm, Asked, Point, Problem, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED, schedule
+from pfbench.base.protocols import Algorithm, AlgorithmOracles, Point, Problem, State
+from pfbench.claims.wang2019.shared import MEAN_SQUARED, schedule
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
-from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.row_data import synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
-from pfbench.sets.whole import WholeSpace
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.statistics import (
     Decision,
-    all_of,
+    combine_all,
+    combine_with_conditions,
     decide_exact,
     decide_median,
     decide_share,
-    given,
 )
 
 _BELOW = 1000.0
@@ -43,8 +43,8 @@ def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
 
 
 _REGRESSIONS = {
-    "robust": instance(regression, kind=RobustRegression),
-    "log cosh": instance(regression, kind=LogCosh),
+    "robust": make_instance(regression, kind=RobustRegression),
+    "log cosh": make_instance(regression, kind=LogCosh),
 }
 
 
@@ -59,24 +59,24 @@ def check(trial: Trial) -> Evidence:
     parts: dict[str, Decision] = {}
     conditions: dict[str, Decision] = {}
     censored: dict[str, float] = {}
-    count = trial.pick(10, 40)
+    count = trial.choose_by_effort(10, 40)
     for name, drawn_anew in _REGRESSIONS.items():
-        found: list[tuple[float, float, float]] = []
+        pairs: list[tuple[float, float, float]] = []
         for seed in trial.seeds(count, name):
-            found.append(_pair(trial, drawn_anew(seed), seed))
-            if math.isinf(max(found[-1])):
+            pairs.append(_pair(trial, drawn_anew(seed), seed))
+            if math.isinf(max(pairs[-1])):
                 break
-        near, below, reached = (np.array(column) for column in zip(*found, strict=True))
+        near, below, reached = (np.array(column) for column in zip(*pairs, strict=True))
         arrived = bool(np.isfinite(below).all())
         parts[f"{name}: SFO over SPIDER's, to epsilon"] = decide_median(near, 1.0)
         conditions[f"{name}: SpiderBoost gets to epsilon/{_BELOW:g}"] = decide_exact(
             arrived, "It does in each run.", f"It fails within {_PATIENCE} times SPIDER's SFO.", {}
         )
         conditions[f"{name}: share of SPIDER's runs that get there"] = decide_share(reached, 0.5)
-        there = f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"
-        censored[f"{there}: censored"] = float(np.count_nonzero(reached == 0.0))
-        censored[f"{there}: at most"] = float(below.mean())
-    decision = given({"": all_of(parts)}, conditions)
+        text = f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"
+        censored[f"{text}: censored"] = float(np.count_nonzero(reached == 0.0))
+        censored[f"{text}: at most"] = float(below.mean())
+    decision = combine_with_conditions({"": combine_all(parts)}, conditions)
     return Evidence(
         replace(decision, measured={**decision.measured, **censored}),
         {"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},
@@ -94,20 +94,20 @@ def _pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, floa
     target = epsilon / _BELOW
     K = math.ceil(4.0 * constants.L * constants.delta / target**2)
     boost = schedule(trial, constants, K, target)
-    spider: Any = trial.other("spider")
+    spider: Any = trial.catalogue_algorithm("spider")
     careful = spider.theory(epsilon, constants)
-    theirs = _until(trial, problem, careful, epsilon, seed)
-    patience = Budget(sfo=_PATIENCE * theirs.counts.sfo)
-    ours = _until(trial, problem, boost, epsilon, seed, patience)
-    near = ours.counts.sfo / theirs.counts.sfo if ours.status == "target" else math.inf
-    ours = _until(trial, problem, boost, target, seed, patience)
-    one_length = replace(careful, option=1, iterations=4 * max(1, ours.iterations))
-    theirs = _until(trial, problem, one_length, target, seed)
-    below = ours.counts.sfo / theirs.counts.sfo if ours.status == "target" else math.inf
-    return near, below, float(theirs.status == "target")
+    run = _run_until(trial, problem, careful, epsilon, seed)
+    patience = Budget(sfo=_PATIENCE * run.counts.sfo)
+    until = _run_until(trial, problem, boost, epsilon, seed, patience)
+    near = until.counts.sfo / run.counts.sfo if until.status == "target" else math.inf
+    until = _run_until(trial, problem, boost, target, seed, patience)
+    one_length = replace(careful, option=1, iterations=4 * max(1, until.iterations))
+    run = _run_until(trial, problem, one_length, target, seed)
+    below = until.counts.sfo / run.counts.sfo if until.status == "target" else math.inf
+    return near, below, float(run.status == "target")
 
 
-def _until(
+def _run_until(
     trial: Trial,
     problem: Problem,
     algorithm: Algorithm,
@@ -129,7 +129,7 @@ def _until(
         budget=budget,
         stop=Stop(name, target**2),
         measures={name: measure},
-        every=2,
+        frequency=2,
     )
 
 
@@ -142,17 +142,17 @@ STEP = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=tuple(_REGRESSIONS.values()),
     schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
-    takes=(0.5, 2.0),
+    expected_seconds=(0.5, 2.0),
     check=check,
 )
 
 # --- planted fault --------------------------------------------------------------------------------
 
 
-class OneLength(SpiderBoost):
+class FixedLengthSteps(SpiderBoost):
     """Divides its steps by |v| and keeps their first length."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Normalise."""
         estimate = self.estimator.start(ask, rng)
         first = None
@@ -160,10 +160,10 @@ class OneLength(SpiderBoost):
             v = estimate(x)
             norm = float(np.linalg.norm(v))
             first = 0.1 * norm if first is None else first
-            at, x = x, ask.prox(x, v, self.step * first / max(norm, 1e-300))
-            yield State(x, at, v)
+            point, x = x, ask.prox(x, v, self.step * first / max(norm, 1e-300))
+            yield State(x, point, v)
 
 
 CLAIMS = (STEP,)
 
-MUTANTS = (Mutant.of("spiderboost-one-length", OneLength, STEP),)
+MUTANTS = (Mutant.from_variant("spiderboost-one-length", FixedLengthSteps, STEP),)

@@ -7,12 +7,12 @@ from typing import Any
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.claims.wang2019.common import MEAN_SQUARED
-from pfbench.claims.wang2019.rates import PO, SFO, Rate, fit
+from pfbench.claims.wang2019.mapping_rates import PO, SFO, RateCase, fit
+from pfbench.claims.wang2019.shared import MEAN_SQUARED
 from pfbench.verification import Claim, Mutant
 
 
-def _row(name: str, rate: str, *forms: Rate, takes: tuple[float | None, float]) -> Claim:
+def _row(name: str, rate: str, *forms: RateCase, takes: tuple[float | None, float]) -> Claim:
     """Return the claim of a row; `forms` says the rate in numbers, the finite sum's first."""
     algorithm = name.removesuffix("-online")
     return Claim(
@@ -27,8 +27,8 @@ def _row(name: str, rate: str, *forms: Rate, takes: tuple[float | None, float]) 
             "theory; on the turning bowl the cheapest batch and epoch; on robust regression also "
             "the best of three steps"
         ),
-        takes=takes,
-        orders=forms[0].complexity(algorithm),
+        expected_seconds=takes,
+        complexity=forms[0].complexity(algorithm),
         check=partial(fit, forms=forms),
     )
 
@@ -52,7 +52,7 @@ def online_spider(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     return {"snapshot": root * root, "batch": root, "period": root}
 
 
-def largest_smoothness(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+def max_smoothness_sigma(epsilon: float, constants: Constants) -> Mapping[str, Any]:
     """Take sigma = L_max."""
     return {"sigma": constants.L_max}
 
@@ -70,74 +70,74 @@ TABLE = {
         _row(
             "prox-gd",
             "n eps^-2 SFO, eps^-2 PO",
-            Rate(size=1.0, squared=False, stride=1.4, sizes=_SQUARES),
+            RateCase(size=1.0, is_squared=False, stride=1.4, sizes=_SQUARES),
             takes=(None, 6.0),
         ),
         _row(
             "prox-sgd",
             "eps^-4 SFO, eps^-2 PO",
-            Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16, formulas=(SFO,)),
+            RateCase(sfo=4.0, n=_HUGE, sigma=0.4, steps=16, formulas=(SFO,)),
             takes=(None, 30.0),
         ),
         _row(
             "prox-svrg",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-            Rate(size=2 / 3, stride=1 / 3, sizes=_CUBES),
+            RateCase(size=2 / 3, stride=1 / 3, sizes=_CUBES),
             takes=(None, 12.0),
         ),
         _row(
             "prox-saga",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-            Rate(size=2 / 3, stride=0.14, sizes=_CUBES),
+            RateCase(size=2 / 3, stride=0.14, sizes=_CUBES),
             takes=(None, 31.0),
         ),
         _row(
             "prox-svrg-plus",
             "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
-            Rate(size=2 / 3, stride=1 / 6, sizes=_CUBES, given=best_batch),
-            Rate(
+            RateCase(size=2 / 3, stride=1 / 6, sizes=_CUBES, parameters=best_batch),
+            RateCase(
                 sfo=10 / 3,
                 stride=1 / 6,
                 epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
                 n=_HUGE,
                 formulas=(SFO,),
-                given=online,
+                parameters=online,
             ),
             takes=(None, 25.0),
         ),
         _row(
             "natasha15",
             "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
-            Rate(
+            RateCase(
                 sfo=10 / 3,
                 po=10 / 3,
-                squared=False,
+                is_squared=False,
                 stride=0.06,
                 epsilons=tuple((k / 2) ** -1.5 for k in (2, 3, 5, 8, 12, 19, 28, 44)),
                 n=_HUGE,
                 sigma=math.sqrt(8.0),
                 shrink=5 / 3,
                 formulas=(SFO, PO),  # its step, too, is a formula in epsilon
-                given=largest_smoothness,
+                parameters=max_smoothness_sigma,
             ),
             takes=(None, 55.0),
         ),
         _row(
             "prox-spiderboost",
             "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
-            Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
+            RateCase(size=0.5, is_squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
             takes=(5.0, 40.0),
         ),
         _row(
             "prox-spiderboost-online",
             "eps^-2 + eps^-3 SFO, eps^-2 PO",
-            Rate(
+            RateCase(
                 sfo=3.0,
-                squared=False,
+                is_squared=False,
                 epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
                 n=_HUGE,
                 formulas=(SFO,),
-                given=online_spider,
+                parameters=online_spider,
             ),
             takes=(None, 10.0),
         ),
@@ -149,7 +149,7 @@ TABLE = {
 
 CLAIMS = tuple(TABLE.values())
 
-_schedule = partial(Mutant.edited, ProxSpiderBoost, ProxSpiderBoost)
+_schedule = partial(Mutant.from_edits, ProxSpiderBoost, ProxSpiderBoost)
 
 MUTANTS = (
     _schedule(

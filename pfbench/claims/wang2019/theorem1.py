@@ -3,13 +3,13 @@
 from functools import partial
 
 from pfbench.algorithms.proximal import ProximalMethod, ProxSpiderBoost, SpiderBoost
-from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, chain, without_noise
 from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
+from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, chain, noiseless_model
 from pfbench.estimators import SPIDERG
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.slopes import LongSlope
 from pfbench.verification.units import SQUARE, formula
 
 
@@ -19,11 +19,11 @@ def bound(L: float, Delta: float, K: int) -> float:
 
 
 _TESTED = {
-    "robust regression": (instance(without_noise, kind=RobustRegression, n=64, d=4), 640),
-    "non-convex logistic": (instance(without_noise, kind=NonconvexLogistic, n=64, d=4), 640),
-    "least squares": (instance(without_noise, kind=LeastSquares, n=256, d=3), 320),
-    "slope": (instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
-    "chain": (instance(chain, n=16, links=3), 600),
+    "robust regression": (make_instance(noiseless_model, kind=RobustRegression, n=64, d=4), 640),
+    "non-convex logistic": (make_instance(noiseless_model, kind=NonconvexLogistic, n=64, d=4), 640),
+    "least squares": (make_instance(noiseless_model, kind=LeastSquares, n=256, d=3), 320),
+    "slope": (make_instance(LongSlope, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
+    "chain": (make_instance(chain, n=16, links=3), 600),
 }
 """The problems, each with its K."""
 
@@ -37,7 +37,7 @@ THM1 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(6.0, 10.0),
+    expected_seconds=(6.0, 10.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
     formulas=(formula(bound, SQUARE),),
 )
@@ -46,9 +46,9 @@ THM1 = Claim(
 
 CLAIMS = (THM1,)
 
-_output = partial(Mutant.edited, SpiderBoost, ProximalMethod)
-_schedule = partial(Mutant.edited, SpiderBoost, ProxSpiderBoost)
-_estimate = partial(Mutant.edited, SpiderBoost, SPIDERG)
+_output = partial(Mutant.from_edits, SpiderBoost, ProximalMethod)
+_schedule = partial(Mutant.from_edits, SpiderBoost, ProxSpiderBoost)
+_estimate = partial(Mutant.from_edits, SpiderBoost, SPIDERG)
 
 MUTANTS = (
     _estimate(

@@ -3,12 +3,12 @@
 from functools import partial
 
 from pfbench.algorithms.proximal import ProximalMethod, ProxSpiderBoost
-from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
 from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
+from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, noiseless_model
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.instruments.slopes import LongSlope
 from pfbench.verification.units import SQUARE, formula
 
 
@@ -17,14 +17,14 @@ def bound(L: float, Delta: float, K: int) -> float:
     return 20.0 * L * Delta / K
 
 
-_of_norm_3 = partial(instance, without_noise, scale=3.0)
+_of_norm_3 = partial(make_instance, noiseless_model, scale=3.0)
 """At norm 1 eta = 1 would hide a penalty taken without it."""
 
 _TESTED = {
     "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
     "non-convex logistic": (_of_norm_3(kind=NonconvexLogistic, n=64, d=4, weight=0.05), 640),
     "least squares": (_of_norm_3(kind=LeastSquares, n=256, d=3, weight=1e-3), 320),
-    "slope": (instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01), 200),
+    "slope": (make_instance(LongSlope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01), 200),
 }
 """The problems, each with its K."""
 
@@ -38,7 +38,7 @@ THM2 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(4.0, 7.0),
+    expected_seconds=(4.0, 7.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
     formulas=(formula(bound, SQUARE),),
 )
@@ -47,7 +47,7 @@ THM2 = Claim(
 
 CLAIMS = (THM2,)
 
-_step = partial(Mutant.edited, ProxSpiderBoost, ProximalMethod)
+_step = partial(Mutant.from_edits, ProxSpiderBoost, ProximalMethod)
 
 MUTANTS = (
     _step(

@@ -6,32 +6,32 @@ from functools import partial
 
 from pfbench.algorithms.spider import ProxSpiderBoostM
 from pfbench.claims.wang2019 import estimate
-from pfbench.claims.wang2019.common import MEAN_SQUARED, output_of
-from pfbench.claims.wang2019.rates import Rate, fit
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.statistics import Decision, decide_inequality, given
+from pfbench.claims.wang2019.mapping_rates import RateCase, fit
+from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.statistics import Decision, combine_with_conditions, decide_inequality
 
-_RATE = Rate(
+_RATE = RateCase(
     size=0.5,
-    squared=False,
+    is_squared=False,
     stride=0.125,
     sizes=tuple(k * k for k in (4, 6, 8, 12, 16, 22, 30, 40)),
     n=4,
     steps=96,
-    at=0.125,
+    relative_target=0.125,
     chain=True,
     curvature=16.0,
 )
-_CONSTANT = instance(Slope, n=16, g=1e-3, gap=3e-5, weight=1e-3)
+_CONSTANT = make_instance(LongSlope, n=16, g=1e-3, gap=3e-5, weight=1e-3)
 
 
 def check(trial: Trial) -> Evidence:
     """Fit the calls, given that momentum is the theorem's and the estimate keeps its law."""
-    found = fit(trial, (_RATE,))
-    conditions = {"momentum": momentum(trial), **estimate.of_parameters(trial, 1.0 / 8.0)}
-    decision = given({"": found.decision}, conditions)
-    return replace(found, decision=decision, claimed={**found.claimed, "momentum": 1.0})
+    evidence = fit(trial, (_RATE,))
+    conditions = {"momentum": momentum(trial), **estimate.check_explicit_schedule(trial, 1.0 / 8.0)}
+    decision = combine_with_conditions({"": evidence.decision}, conditions)
+    return replace(evidence, decision=decision, claimed={**evidence.claimed, "momentum": 1.0})
 
 
 def momentum(trial: Trial) -> Decision:
@@ -49,10 +49,10 @@ def momentum(trial: Trial) -> Decision:
     ratios, y, x = [], 0.0, 0.0
     for k, step in enumerate(trial.follow(problem, algorithm, seed=trial.seeds(1)[0])):
         alpha = 2.0 / (math.ceil((k + 1) / q) + 1.0)
-        most = (1.0 - alpha) * y + alpha * x
-        found = (start - float(output_of(step.state)[0])) / unit
-        ratios += [(1.0 + found) / (1.0 + most), (1.0 + k) / (1.0 + found)]
-        x, y = x + 1.0 + alpha, most + 1.0
+        upper = (1.0 - alpha) * y + alpha * x
+        ratio = (start - float(output_point(step.state)[0])) / unit
+        ratios += [(1.0 + ratio) / (1.0 + upper), (1.0 + k) / (1.0 + ratio)]
+        x, y = x + 1.0 + alpha, upper + 1.0
     return decide_inequality(ratios)
 
 
@@ -65,8 +65,8 @@ THM3 = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=(*_RATE.instances, _CONSTANT, estimate.BOWL),
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
-    takes=(5.0, 85.0),
-    orders=_RATE.complexity("prox-spiderboost-m"),
+    expected_seconds=(5.0, 85.0),
+    complexity=_RATE.complexity("prox-spiderboost-m"),
     check=check,
 )
 
@@ -74,7 +74,7 @@ THM3 = Claim(
 
 CLAIMS = (THM3,)
 
-_momentum = partial(Mutant.edited, ProxSpiderBoostM, ProxSpiderBoostM.run)
+_momentum = partial(Mutant.from_edits, ProxSpiderBoostM, ProxSpiderBoostM.run)
 
 MUTANTS = (
     _momentum(

@@ -39,7 +39,7 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("pfbench"))
 
 
-def file_of(record: DataSet) -> DataFile:
+def data_file(record: DataSet) -> DataFile:
     """Return the file of a set that has one.
 
     Raises
@@ -52,17 +52,17 @@ def file_of(record: DataSet) -> DataFile:
     return record.file
 
 
-def places(record: DataSet, folder: Path) -> tuple[Path, ...]:
+def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
     """Return the paths at which a set's file is looked for, in that order.
 
     As the download leaves it; unpacked; as ``.bz2``; as ``.gz``.
     """
-    file = file_of(record)
+    file = data_file(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
     return tuple(folder / file.folder / name for name in dict.fromkeys(names))
 
 
-def located(record: DataSet, folder: Path) -> Path | None:
+def find_file(record: DataSet, folder: Path) -> Path | None:
     """Return the path of a set's file in a cache folder, or None if it is not there.
 
     Raises
@@ -71,7 +71,7 @@ def located(record: DataSet, folder: Path) -> Path | None:
         If the folder may not be searched.
     """
     try:
-        return next((place for place in places(record, folder) if place.is_file()), None)
+        return next((path for path in list_paths(record, folder) if path.is_file()), None)
     except PermissionError as error:
         raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
 

@@ -25,7 +25,7 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long a download goes on trying.
 
     Attributes
@@ -44,7 +44,7 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class _Note:
+class _DownloadState:
     """What is kept beside a part, to continue the same file and no other."""
 
     url: str
@@ -52,7 +52,7 @@ class _Note:
     total: int | None
 
     @classmethod
-    def read(cls, path: Path, url: str) -> "_Note | None":
+    def load(cls, path: Path, url: str) -> "_DownloadState | None":
         """Return the note in a file, None if there is none on this address that can be read."""
         try:
             note = cls(**json.loads(path.read_text(encoding="utf-8")))
@@ -116,7 +116,7 @@ def download(
     *,
     name: str,
     progress: Progress | None = None,
-    patience: Patience | None = None,
+    patience: RetryPolicy | None = None,
 ) -> None:
     """Bring a file, continuing an earlier part of it.
 
@@ -148,9 +148,9 @@ def download(
         from urllib3.exceptions import HTTPError
     except ModuleNotFoundError:
         raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
-    patience = Patience() if patience is None else patience
+    patience = RetryPolicy() if patience is None else patience
     try:
-        most, idle = _size(part), 0
+        size, idle = _size(part), 0
         with requests.Session() as session:
             while True:
                 try:
@@ -158,10 +158,10 @@ def download(
                     return
                 except (_CutError, requests.RequestException, HTTPError) as error:
                     # A server that always starts anew makes progress only beyond the best try.
-                    idle = 0 if _size(part) > most else idle + 1
-                    most = max(most, _size(part))
+                    idle = 0 if _size(part) > size else idle + 1
+                    size = max(size, _size(part))
                     if idle >= patience.attempts:
-                        raise _given_up(name, url, part, error) from error
+                        raise _give_up_error(name, url, part, error) from error
                     time.sleep(patience.wait * 2 ** max(idle - 1, 0))
     except OSError as error:
         raise DataError(
@@ -180,7 +180,7 @@ def _attempt(
     timeout: float,
 ) -> None:
     """Ask once for what is missing; return when the part is whole."""
-    note = _Note.read(note_beside(part), url)
+    note = _DownloadState.load(note_beside(part), url)
     have = 0 if note is None else _size(part)
     if note is not None and have and have == note.total:
         return
@@ -205,7 +205,7 @@ def _attempt(
         elif status == 200:
             have, total = 0, _number(answer.headers.get("Content-Length", ""))
             discard(part)
-            _Note(url, _validator(answer), total).write(note_beside(part))
+            _DownloadState(url, _validator(answer), total).write(note_beside(part))
         else:
             raise DataError(
                 f"the download of {name} from {url} was refused (HTTP {status} {answer.reason}): "
@@ -252,12 +252,12 @@ def _validator(answer: "requests.Response") -> str | None:
     return answer.headers.get("Last-Modified")
 
 
-def _given_up(name: str, url: str, part: Path, error: Exception) -> DataError:
+def _give_up_error(name: str, url: str, part: Path, error: Exception) -> DataError:
     """Return the sentence with which a download ends after too many tries."""
     have = _size(part)
-    kept = f"the {have:,} bytes that arrived are kept, " if have else ""
+    text = f"the {have:,} bytes that arrived are kept, " if have else ""
     return DataError(
-        f"the download of {name} from {url} broke off ({_cause(error)}): {kept}run "
+        f"the download of {name} from {url} broke off ({_cause(error)}): {text}run "
         f"`pfbench data fetch {name}` again{' to continue' if have else ' later'}."
     )
 

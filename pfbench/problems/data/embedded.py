@@ -8,7 +8,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import DataError
 from pfbench.problems.data.cache import EXTRA
-from pfbench.problems.data.svmlight import Rows
+from pfbench.problems.data.svmlight import SparseRows
 
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """Images of each digit, 0 to 9."""
@@ -21,7 +21,7 @@ def digits() -> tuple[Floats, Floats]:
     return images, np.asarray(bunch.target, dtype=np.float64)
 
 
-def breast_cancer() -> Rows:
+def breast_cancer() -> SparseRows:
     """Return the standardised features and +1/-1 labels of breast-cancer."""
     bunch = _bunch("breast-cancer")
     values = np.array(bunch.data, dtype=np.float64)
@@ -31,12 +31,12 @@ def breast_cancer() -> Rows:
     return all_stored(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
 
 
-def all_stored(matrix: Floats, labels: Floats) -> Rows:
+def all_stored(matrix: Floats, labels: Floats) -> SparseRows:
     """Return labelled rows of which every entry is stored."""
     n, d = matrix.shape
     indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
-    return Rows(indptr, indices, matrix.ravel(), labels)
+    return SparseRows(indptr, indices, matrix.ravel(), labels)
 
 
 def _bunch(name: str) -> Any:

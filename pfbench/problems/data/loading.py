@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import DataError, InputError
-from pfbench.base.names import unknown
-from pfbench.problems.data import embedded, ratings, svmlight, tables
-from pfbench.problems.data.cache import cache_folder, file_of, located, places, sum_beside
+from pfbench.base.names import unknown_name_error
+from pfbench.problems.data import embedded, number_tables, ratings, svmlight
+from pfbench.problems.data.block_reader import PACKED, ContentError, open_unpacked
+from pfbench.problems.data.cache import cache_folder, data_file, find_file, list_paths, sum_beside
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
-from pfbench.problems.data.text import PACKED, ContentError, unpacked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,7 +32,7 @@ Content = TypeVar("Content")
 
 
 @dataclass(frozen=True, eq=False)
-class Classification:
+class ClassificationData:
     """A labelled data set.
 
     Attributes
@@ -62,7 +62,7 @@ class Classification:
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class RatingsData:
     """Ratings of items by users, sorted by user and then by item; no pair occurs twice.
 
     Attributes
@@ -101,7 +101,7 @@ class Ratings:
         return rows.astype(np.int64), columns.astype(np.int64), (users.size, items.size)
 
 
-def load_classification(name: str | DataSet, *, folder: Path | None = None) -> Classification:
+def load_classification(name: str | DataSet, *, folder: Path | None = None) -> ClassificationData:
     """Load a labelled data set.
 
     Parameters
@@ -124,15 +124,15 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     """
     record = _record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
-        with _known_to_scikit_learn(record):
+        with _check_scikit_learn_set(record):
             return _classification(record, embedded.breast_cancer(), verified=False)
-    with _cached(record, folder) as path:
-        return read_classification(record, path, path.name)
+    with _open_cached_path(record, folder) as path:
+        return load_classification_file(record, path, path.name)
 
 
 def load_ratings(
     source: str | os.PathLike[str] | DataSet = "latest-small", *, folder: Path | None = None
-) -> Ratings:
+) -> RatingsData:
     """Load a set of ratings.
 
     Parameters
@@ -153,12 +153,12 @@ def load_ratings(
         If the file is not in the cache, damaged, truncated, malformed or not the edition that it
         claims to be.
     """
-    known = source if isinstance(source, DataSet) else _edition(os.fspath(source))
-    if isinstance(known, DataSet):
-        record = _record(known, ("ratings",))
-        with _cached(record, folder) as path:
-            return read_ratings(record, path, path.name)
-    path = known.expanduser()
+    existing = source if isinstance(source, DataSet) else _edition(os.fspath(source))
+    if isinstance(existing, DataSet):
+        record = _record(existing, ("ratings",))
+        with _open_cached_path(record, folder) as path:
+            return load_ratings_file(record, path, path.name)
+    path = existing.expanduser()
     if not path.is_file():
         kind = "is a folder, not a ratings file" if path.is_dir() else "does not exist"
         raise InputError(
@@ -166,11 +166,11 @@ def load_ratings(
             "ratings.csv, ratings.dat or u.data."
         )
     try:
-        with unpacked(path, path.name, ratings.MEMBERS) as stream:
-            found = ratings.read(stream)
+        with open_unpacked(path, path.name, ratings.MEMBERS) as stream:
+            triples = ratings.parse_ratings(stream)
     except ContentError as fault:
         raise DataError(f"{path} is not a usable ratings file: {fault}.") from fault
-    return Ratings(path.name, *found, arrays_digest(*found), verified=False)
+    return RatingsData(path.name, *triples, arrays_digest(*triples), verified=False)
 
 
 def load_digits_matrix() -> Floats:
@@ -188,13 +188,13 @@ def load_digits_matrix() -> Floats:
     """
     record = DATA_SETS["digits"]
     matrix, _ = embedded.digits()
-    with _known_to_scikit_learn(record):
+    with _check_scikit_learn_set(record):
         _expect("shape", matrix.shape, record.shape)
         _expect_recorded("sha256 of arrays", arrays_digest(matrix), record.sha256_arrays)
     return matrix
 
 
-def load_multiclass(name: str) -> Classification:
+def load_multiclass(name: str) -> ClassificationData:
     """Load a data set with several classes; ``digits`` are the images with the digit as label.
 
     Raises
@@ -209,11 +209,11 @@ def load_multiclass(name: str) -> Classification:
     record = DATA_SETS[name]
     rows = embedded.all_stored(load_digits_matrix(), embedded.digits()[1])
     kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
-    with _known_to_scikit_learn(record):
+    with _check_scikit_learn_set(record):
         return _classification(kinds, rows, verified=True)
 
 
-def read_classification(record: DataSet, path: Path, form: str) -> Classification:
+def load_classification_file(record: DataSet, path: Path, form: str) -> ClassificationData:
     """Read and check the file of a labelled set.
 
     Parameters
@@ -230,39 +230,41 @@ def read_classification(record: DataSet, path: Path, form: str) -> Classificatio
     ContentError
         If it is not the set.
     """
-    read: Callable[..., svmlight.Rows] = svmlight.read
+    read: Callable[..., svmlight.SparseRows] = svmlight.parse_svmlight
     if record.format != "svmlight":
-        read = partial(tables.read, separator=b"," if record.format == "comma-table" else b" ")
-    rows, verified = _parsed(record, path, form, partial(read, features=record.features))
+        read = partial(
+            number_tables.parse_table, separator=b"," if record.format == "comma-table" else b" "
+        )
+    rows, verified = _parse_and_hash(record, path, form, partial(read, features=record.features))
     return _classification(record, rows, verified=verified)
 
 
-def read_ratings(record: DataSet, path: Path, form: str) -> Ratings:
-    """Read and check the file of a set of ratings; see `read_classification`."""
-    found, verified = _parsed(record, path, form, ratings.read)
-    _expect("number of ratings", found.values.size, record.rows)
-    _expect("number of users", np.unique(found.users).size, record.users)
-    _expect("number of items", np.unique(found.items).size, record.features)
-    sum_ = arrays_digest(*found)
+def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
+    """Read and check the file of a set of ratings; see `load_classification_file`."""
+    triples, verified = _parse_and_hash(record, path, form, ratings.parse_ratings)
+    _expect("number of ratings", triples.values.size, record.rows)
+    _expect("number of users", np.unique(triples.users).size, record.users)
+    _expect("number of items", np.unique(triples.items).size, record.features)
+    sum_ = arrays_digest(*triples)
     verified |= _expect_recorded("sha256 of arrays", sum_, record.sha256_arrays)
-    return Ratings(record.name, *found, sum_, verified=verified)
+    return RatingsData(record.name, *triples, sum_, verified=verified)
 
 
-def _parsed(
+def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
     """Read a set's file; return what `read` makes of it, and whether a recorded sum was right."""
-    file = file_of(record)
+    file = data_file(record)
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
-    with unpacked(path, form, (file.member,)) as stream:
+    with open_unpacked(path, form, (file.member,)) as stream:
         content = read(stream, digest=digest)
     verified |= _expect_recorded("sha256 (unpacked)", digest.hexdigest(), file.sha256_raw)
     return content, verified
 
 
 @contextmanager
-def _known_to_scikit_learn(record: DataSet) -> Iterator[None]:
+def _check_scikit_learn_set(record: DataSet) -> Iterator[None]:
     """Refuse a set of scikit-learn in which something is not as recorded."""
     try:
         yield
@@ -301,19 +303,19 @@ def _edition(source: str) -> DataSet | Path:
     path = Path(source)
     if path.name != source or path.suffix in {*PACKED, ".csv", ".dat", ".data"} or path.exists():
         return path
-    raise unknown("edition of MovieLens", source, EDITIONS)
+    raise unknown_name_error("edition of MovieLens", source, EDITIONS)
 
 
 @contextmanager
-def _cached(record: DataSet, folder: Path | None) -> Iterator[Path]:
+def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
     """Give the path of a set's file in the cache; refuse the file if it is not the set."""
     folder = cache_folder() if folder is None else folder
-    path = located(record, folder)
+    path = find_file(record, folder)
     if path is None:
         raise DataError(
             f"the data set {record.name} is not in the data folder {folder}: run "
             f"`pfbench data fetch {record.name}`, or put its file there as "
-            f"{' or '.join(str(place) for place in places(record, folder)[:2])}."
+            f"{' or '.join(str(path) for path in list_paths(record, folder)[:2])}."
         )
     try:
         yield path
@@ -333,17 +335,17 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     bool
         Whether a recorded sum was compared, which makes the set verified.
     """
-    file = file_of(record)
+    file = data_file(record)
     first = sum_beside(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:
             return _expect_recorded("sha256", file_digest(path), file.sha256_archive)
         if first.is_file():
-            kept = first.read_text(encoding="utf-8").partition(" ")[0]
-            found = file_digest(path)
-            if found != kept:
+            part = first.read_text(encoding="utf-8").partition(" ")[0]
+            text = file_digest(path)
+            if text != part:
                 raise ContentError(
-                    f"its sha256 is {_short(found)}, but its first download had {_short(kept)}, "
+                    f"its sha256 is {_abbreviate(text)}, but its first download had {_abbreviate(part)}, "  # noqa: E501
                     f"as {first.name} beside it says (delete that too if the home has a new "
                     "edition)"
                 )
@@ -352,7 +354,9 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     return False
 
 
-def _classification(record: DataSet, rows: svmlight.Rows, *, verified: bool) -> Classification:
+def _classification(
+    record: DataSet, rows: svmlight.SparseRows, *, verified: bool
+) -> ClassificationData:
     """Check shape, counts and sum of labelled rows, and bring their labels into order."""
     from scipy.sparse import csr_array
 
@@ -374,23 +378,25 @@ def _classification(record: DataSet, rows: svmlight.Rows, *, verified: bool) -> 
         # With 64-bit row pointers SciPy would widen the column numbers too.
         indptr = indptr.astype(np.int32)
     features = csr_array((rows.data, rows.indices, indptr), shape=record.shape, dtype=np.float64)
-    return Classification(record.name, features, labels, record.classes, digest, verified)
+    return ClassificationData(record.name, features, labels, record.classes, digest, verified)
 
 
-def _expect(what: str, found: object, expected: object) -> None:
+def _expect(subject: str, result: object, expected: object) -> None:
     """Refuse what is not as recorded."""
-    if found != expected:
-        raise ContentError(f"its {what} is {_short(found)} instead of {_short(expected)}")
+    if result != expected:
+        raise ContentError(
+            f"its {subject} is {_abbreviate(result)} instead of {_abbreviate(expected)}"
+        )
 
 
-def _expect_recorded(what: str, found: str, recorded: str | None) -> bool:
+def _expect_recorded(subject: str, name: str, recorded: str | None) -> bool:
     """Compare a sum with the recorded one; return whether there is one."""
     if recorded is not None:
-        _expect(what, found, recorded)
+        _expect(subject, name, recorded)
     return recorded is not None
 
 
-def _short(value: object) -> str:
+def _abbreviate(value: object) -> str:
     """Return a value for a message; a sum by its first digits."""
     text = str(value)
     return f"{text[:16]}..." if isinstance(value, str) and len(text) > 16 else text

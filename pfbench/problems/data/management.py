@@ -8,16 +8,16 @@ from typing import Literal
 from pfbench.base.errors import DataError
 from pfbench.base.files import check_writable
 from pfbench.problems.data import cache, loading
+from pfbench.problems.data.block_reader import ContentError
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
-from pfbench.problems.data.download import Patience, Progress, discard, download, exclusive
-from pfbench.problems.data.text import ContentError
+from pfbench.problems.data.download import Progress, RetryPolicy, discard, download, exclusive
 
-Loaded = loading.Classification | loading.Ratings
+Loaded = loading.ClassificationData | loading.RatingsData
 
 
 @dataclass(frozen=True)
-class Status:
+class DataSetStatus:
     """Where a data set stands.
 
     Attributes
@@ -55,7 +55,7 @@ class Status:
     digest: str | None = None
 
 
-def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
+def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     """Tell where a data set stands; nothing is read, downloaded or made.
 
     Parameters
@@ -74,11 +74,11 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
     """
     record = data_set(name)
     if record.file is None:
-        return Status(record.name, record.summary, "embedded", *_method(record, None))
+        return DataSetStatus(record.name, record.summary, "embedded", *_method(record, None))
     folder = cache.cache_folder() if folder is None else folder
-    path = cache.located(record, folder)
+    path = cache.find_file(record, folder)
     part = cache.part_beside(folder / record.file.folder / record.file.filename)
-    return Status(
+    return DataSetStatus(
         record.name,
         record.summary,
         "absent" if path is None else "cached",
@@ -90,12 +90,12 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
     )
 
 
-def statuses(*, folder: Path | None = None) -> Sequence[Status]:
+def statuses(*, folder: Path | None = None) -> Sequence[DataSetStatus]:
     """Tell where each data set of the catalogue stands; see `status`."""
     return [status(record, folder=folder) for record in DATA_SETS.values()]
 
 
-def check(name: str | DataSet, *, folder: Path | None = None) -> Status:
+def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
     """Load a data set and check all that is recorded of it.
 
     Returns
@@ -120,8 +120,8 @@ def fetch(
     *,
     folder: Path | None = None,
     progress: Progress | None = None,
-    patience: Patience | None = None,
-) -> Status:
+    patience: RetryPolicy | None = None,
+) -> DataSetStatus:
     """Download a data set from its home into the cache, unless it is there and sound.
 
     An earlier part is continued. What arrives is checked before it gets its name; a file that was
@@ -156,12 +156,12 @@ def fetch(
         return check(record)
     folder = cache.cache_folder() if folder is None else folder
     damaged = None
-    if cache.located(record, folder) is not None:
+    if cache.find_file(record, folder) is not None:
         try:
             return check(record, folder=folder)
         except DataError:
-            damaged = cache.located(record, folder)
-    file = cache.file_of(record)
+            damaged = cache.find_file(record, folder)
+    file = cache.data_file(record)
     home = folder / file.folder
     check_writable(
         home,
@@ -176,7 +176,7 @@ def fetch(
     with exclusive(home, record.name):
         download(file.url, part, name=record.name, progress=progress, patience=patience)
         try:
-            loaded = _read(record, part, file.filename)
+            loaded = _load_file(record, part, file.filename)
         except ContentError as fault:
             discard(part)
             raise DataError(
@@ -200,11 +200,11 @@ def fetch(
     return replace(status(record, folder=folder), digest=loaded.digest, verified=loaded.verified)
 
 
-def _read(record: DataSet, path: Path, form: str) -> Loaded:
+def _load_file(record: DataSet, path: Path, form: str) -> Loaded:
     """Read and check a set's file."""
     if record.task == "ratings":
-        return loading.read_ratings(record, path, form)
-    return loading.read_classification(record, path, form)
+        return loading.load_ratings_file(record, path, form)
+    return loading.load_classification_file(record, path, form)
 
 
 def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
@@ -212,10 +212,10 @@ def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
     if record.task == "matrix":
         return arrays_digest(loading.load_digits_matrix()), True
     if record.task == "ratings":
-        found: Loaded = loading.load_ratings(record, folder=folder)
+        ratings: Loaded = loading.load_ratings(record, folder=folder)
     else:
-        found = loading.load_classification(record, folder=folder)
-    return found.digest, found.verified
+        ratings = loading.load_classification(record, folder=folder)
+    return ratings.digest, ratings.verified
 
 
 def _method(record: DataSet, path: Path | None) -> tuple[bool, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.problems.data.text import ContentError, Hash, blocks, excerpt, refuse
+from pfbench.problems.data.block_reader import ContentError, Hash, blocks, excerpt, refuse
 
 MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
 """The names that the file has in the home's archives."""
@@ -22,7 +22,7 @@ _HEADER = (b"userId", b"movieId", b"rating")
 _LARGEST = 2**31 - 1
 
 
-class Triples(NamedTuple):
+class RatingTriples(NamedTuple):
     """Ratings sorted by user, then item: `users` and `items` int32, `values` float64, all (n,)."""
 
     users: npt.NDArray[np.int32]
@@ -39,7 +39,7 @@ class _Layout(NamedTuple):
     header: bool
 
 
-def read(stream: IO[bytes], digest: Hash | None = None) -> Triples:
+def parse_ratings(stream: IO[bytes], digest: Hash | None = None) -> RatingTriples:
     """Parse a stream of ratings, whichever of the three formats it has.
 
     The format is told from the first line: ``::`` or a tab between the fields, or else a header
@@ -60,7 +60,7 @@ def read(stream: IO[bytes], digest: Hash | None = None) -> Triples:
         naming a user and an item that have two ratings, with the line of the second.
     """
     layout: _Layout | None = None
-    parts: list[Triples] = []
+    parts: list[RatingTriples] = []
     for first, block in blocks(stream, digest):
         if layout is None:
             layout = _layout(block)
@@ -70,12 +70,12 @@ def read(stream: IO[bytes], digest: Hash | None = None) -> Triples:
             continue
         part = _parse(block, layout)
         if part is None:
-            raise refuse(first, _unended(block), partial(_reason, layout=layout))
+            raise refuse(first, _strip_empty_lines(block), partial(_reason, layout=layout))
         parts.append(part)
     if layout is None or not parts:
         raise ContentError("it holds no rating")
-    joined = Triples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return _sorted(joined, first=2 if layout.header else 1)
+    joined = RatingTriples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _sort_ratings(joined, first=2 if layout.header else 1)
 
 
 def _layout(block: bytes) -> _Layout:
@@ -103,16 +103,16 @@ def _layout(block: bytes) -> _Layout:
     return _Layout(b",", (user, item, rating), len(names), header=True)
 
 
-def _unended(block: bytes) -> bytes:
+def _strip_empty_lines(block: bytes) -> bytes:
     """Return a block without the empty lines at its end."""
     return block.rstrip(b" \r\n") + b"\n"  # a tab divides fields, the last of which may be empty
 
 
-def _parse(block: bytes, layout: _Layout) -> Triples | None:
+def _parse(block: bytes, layout: _Layout) -> RatingTriples | None:
     """Return the ratings of whole lines, or None if any of them is to be refused."""
     import pandas as pd
 
-    text = _unended(block)
+    text = _strip_empty_lines(block)
     if layout.separator == b"::":
         text = text.replace(b"\t", b" ").replace(b"::", b"\t")
     codes = np.frombuffer(text, dtype=np.uint8)
@@ -144,7 +144,7 @@ def _parse(block: bytes, layout: _Layout) -> Triples | None:
     # Written so that NaN fails it too.
     if not ((values >= LOWEST) & (values <= HIGHEST)).all():
         return None
-    return Triples(users.astype(np.int32), items.astype(np.int32), values)
+    return RatingTriples(users.astype(np.int32), items.astype(np.int32), values)
 
 
 def _reason(line: bytes, layout: _Layout) -> str | None:
@@ -154,32 +154,32 @@ def _reason(line: bytes, layout: _Layout) -> str | None:
     fields = line.split(layout.separator)
     if len(fields) != layout.fields:
         return f"has {len(fields)} columns instead of {layout.fields}"
-    for column, what in zip(layout.columns[:2], ("user", "item"), strict=True):
+    for column, subject in zip(layout.columns[:2], ("user", "item"), strict=True):
         text = fields[column].strip()
         if not text.isdigit() or int(text) > _LARGEST:
-            return f"has {text[:20].decode('ascii', 'replace')!r} as {what} number"
+            return f"has {text[:20].decode('ascii', 'replace')!r} as {subject} number"
     text = fields[layout.columns[2]].strip()
     try:
         rating = float(text)
     except ValueError:
         rating = math.nan
     if not LOWEST <= rating <= HIGHEST:
-        shown = text[:20].decode("ascii", "replace")
-        return f"has the rating {shown!r} where a number from {LOWEST} to {HIGHEST} is expected"
+        decode = text[:20].decode("ascii", "replace")
+        return f"has the rating {decode!r} where a number from {LOWEST} to {HIGHEST} is expected"
     return None
 
 
-def _sorted(found: Triples, first: int) -> Triples:
+def _sort_ratings(triples: RatingTriples, first: int) -> RatingTriples:
     """Sort by user, then item, and refuse a pair that occurs twice."""
-    pair = (found.users.astype(np.int64) << 32) | found.items
+    pair = (triples.users.astype(np.int64) << 32) | triples.items
     if (np.diff(pair) > 0).all():
-        return found
+        return triples
     order = np.argsort(pair, kind="stable")
     twice = np.flatnonzero(np.diff(pair[order]) == 0)
     if twice.size:
-        at = int(order[twice + 1].min())
+        index = int(order[twice + 1].min())
         raise ContentError(
-            f"line {first + at} rates item {found.items[at]} by user {found.users[at]} a second "
+            f"line {first + index} rates item {triples.items[index]} by user {triples.users[index]} a second "  # noqa: E501
             "time"
         )
-    return Triples(found.users[order], found.items[order], found.values[order])
+    return RatingTriples(triples.users[order], triples.items[order], triples.values[order])

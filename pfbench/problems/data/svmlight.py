@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.problems.data.text import ContentError, Hash, blocks, is_finite_number, refuse
+from pfbench.problems.data.block_reader import ContentError, Hash, blocks, is_finite_number, refuse
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _SPACE, _COLON, _NEWLINE = 32, ord(":"), ord("\n")
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """Rows in compressed sparse row form, and a label for each.
 
     `indptr` int64 (n + 1,), `indices` int32 (nnz,) from 0 and sorted in each row, `data` float64
@@ -28,7 +28,7 @@ class Rows(NamedTuple):
     labels: Floats
 
 
-def read(stream: IO[bytes], features: int, digest: Hash | None = None) -> Rows:
+def parse_svmlight(stream: IO[bytes], features: int, digest: Hash | None = None) -> SparseRows:
     """Parse a stream of LIBSVM text.
 
     Empty lines and comments (``#`` to the end of the line) are skipped; every value is read with
@@ -49,10 +49,10 @@ def read(stream: IO[bytes], features: int, digest: Hash | None = None) -> Rows:
         Naming the first line that is malformed, has an index that is not an integer in 1..d or
         occurs twice, or a number that is not finite.
     """
-    return joined([_block(first, block, features) for first, block in blocks(stream, digest)])
+    return concatenate([_block(first, block, features) for first, block in blocks(stream, digest)])
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def concatenate(parts: Sequence[SparseRows]) -> SparseRows:
     """Return the rows of all parts, one after the other; refuse it if there are none."""
     if not sum(part.labels.size for part in parts):
         raise ContentError("it is empty")
@@ -60,10 +60,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
     indptr = np.zeros(counts.size + 1, dtype=np.int64)
     np.cumsum(counts, out=indptr[1:])
     _, *rest = zip(*parts, strict=True)
-    return Rows(indptr, *map(np.concatenate, rest))
+    return SparseRows(indptr, *map(np.concatenate, rest))
 
 
-def _block(first: int, block: bytes, features: int) -> Rows:
+def _block(first: int, block: bytes, features: int) -> SparseRows:
     """Parse whole lines at once; anything doubtful goes to the exact check, line by line."""
     text = _COMMENT.sub(b"", block) if b"#" in block else block
     rows = _parse(text, features)
@@ -72,11 +72,11 @@ def _block(first: int, block: bytes, features: int) -> Rows:
     return rows
 
 
-def _parse(text: bytes, features: int) -> Rows | None:
+def _parse(text: bytes, features: int) -> SparseRows | None:
     """Return the rows of a text, or None if any of its lines is malformed."""
     if text.isspace():
         nothing = np.zeros(0)
-        return Rows(np.zeros(1, np.int64), nothing.astype(np.int32), nothing, nothing)
+        return SparseRows(np.zeros(1, np.int64), nothing.astype(np.int32), nothing, nothing)
     codes = np.frombuffer(text, dtype=np.uint8)
     inked = codes > _SPACE
     starts = inked.copy()
@@ -86,10 +86,10 @@ def _parse(text: bytes, features: int) -> Rows | None:
     tokens = np.diff(token[ends], prepend=0)
     colons = np.flatnonzero(codes == _COLON)
     pairs = np.diff(np.searchsorted(colons, ends), prepend=0)
-    held = tokens > 0
+    retained = tokens > 0
     heads = token[ends] - tokens + 1
     # Each token but a line's first must have exactly one colon, with something on both sides.
-    if not np.array_equal(pairs[held] + 1, tokens[held]) or pairs[~held].any():
+    if not np.array_equal(pairs[retained] + 1, tokens[retained]) or pairs[~retained].any():
         return None
     owner = token[colons]
     if (owner == np.repeat(heads, pairs)).any() or (np.diff(owner) < 1).any():
@@ -105,7 +105,7 @@ def _parse(text: bytes, features: int) -> Rows | None:
         numbers = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
     except (ValueError, DeprecationWarning):  # the latter before NumPy 2.3
         return None
-    pairs = pairs[held].astype(np.int64)
+    pairs = pairs[retained].astype(np.int64)
     if numbers.size != pairs.size + 2 * colons.size or not np.isfinite(numbers).all():
         return None
     indptr = np.zeros(pairs.size + 1, dtype=np.int64)
@@ -120,13 +120,13 @@ def _parse(text: bytes, features: int) -> Rows | None:
     ):
         return None
     indices = columns.astype(np.int32) - np.int32(1)
-    place = np.repeat(np.arange(pairs.size, dtype=np.int64), pairs) * features + indices
-    if (np.diff(place) < 1).any():
-        order = np.argsort(place, kind="stable")
-        if (np.diff(place[order]) < 1).any():
+    location = np.repeat(np.arange(pairs.size, dtype=np.int64), pairs) * features + indices
+    if (np.diff(location) < 1).any():
+        order = np.argsort(location, kind="stable")
+        if (np.diff(location[order]) < 1).any():
             return None
         indices, data = indices[order], data[order]
-    return Rows(indptr, indices, data, labels)
+    return SparseRows(indptr, indices, data, labels)
 
 
 def _reason(line: bytes, features: int) -> str | None:
@@ -136,15 +136,15 @@ def _reason(line: bytes, features: int) -> str | None:
         return None
     if not is_finite_number(tokens[0]):
         return "does not begin with a finite number as label"
-    seen: set[int] = set()
+    indices: set[int] = set()
     for token in tokens[1:]:
         index, colon, value = token.partition(b":")
-        shown = token[:20].decode("ascii", "replace")
+        decode = token[:20].decode("ascii", "replace")
         if not colon or not index.isdigit() or not is_finite_number(value):
-            return f"has {shown!r} where index:value is expected"
+            return f"has {decode!r} where index:value is expected"
         if not 1 <= int(index) <= features:
             return f"has the index {int(index)} outside 1..{features}"
-        if int(index) in seen:
+        if int(index) in indices:
             return f"has the index {int(index)} twice"
-        seen.add(int(index))
+        indices.add(int(index))
     return None

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.visible import visible
-from pfbench.reporting.comparison import Comparison, Scored
+from pfbench.base.escaping import escape_text
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
 from pfbench.reporting.latex import latex_text
-from pfbench.reporting.results import Group, Panel
+from pfbench.reporting.results import Panel, RunGroup
 from pfbench.reporting.tables import calls
-from pfbench.reporting.words import significant, whole
+from pfbench.reporting.wording import format_integer, format_significant
 
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _WORD = re.compile(r"[A-Za-z]+|[0-9]|\.(?=[0-9])|-(?=[0-9])|[√+*\u0370-\u03ff]")
@@ -35,20 +35,22 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
     lines: list[str | tuple[list[str], str]] = [HEAD]
     for compared in studies:
         results = compared[0].results
-        several = len(results.panels) > 1
+        is_plural = len(results.panels) > 1
         for number, panel in enumerate(results.panels):
-            for at, group in enumerate(panel.groups):
-                lines.append(f"% {_about(panel, group)}\n")
-                begin = [results.study.key, *[panel.title] * several, group.label]
-                scored = [one.panels[number].scored[at] for one in compared]
+            for index, group in enumerate(panel.groups):
+                lines.append(f"% {_group_comment(panel, group)}\n")
+                begin = [results.study.key, *[panel.title] * is_plural, group.label]
+                scored = [comparison.panels[number].algorithms[index] for comparison in compared]
                 for words, text in [*_results(compared, scored), *_counts(group)]:
                     lines.append(([*begin, *words], latex_text(text)))
     alike = Counter(macro_name(line[0]) for line in lines if isinstance(line, tuple))
-    taken = set[str]()
-    return "".join(line if isinstance(line, str) else _macro(*line, alike, taken) for line in lines)
+    used_names = set[str]()
+    return "".join(
+        line if isinstance(line, str) else _macro(*line, alike, used_names) for line in lines
+    )
 
 
-def _macro(texts: list[str], number: str, alike: Mapping[str, int], taken: set[str]) -> str:
+def _macro(texts: list[str], number: str, alike: Mapping[str, int], used_names: set[str]) -> str:
     """Return the definition of a macro.
 
     Several of the same name have letters behind it that follow from the texts of each alone, so
@@ -58,54 +60,59 @@ def _macro(texts: list[str], number: str, alike: Mapping[str, int], taken: set[s
     if alike[name] > 1:
         digest = hashlib.sha256("\0".join(texts).encode()).digest()
         name += "X" + "".join(chr(ord("a") + byte % 26) for byte in digest[:5])
-    return f"\\newcommand{{\\{_free(name, taken)}}}{{{number}}}\n"
+    return f"\\newcommand{{\\{_make_unique_name(name, used_names)}}}{{{number}}}\n"
 
 
-def _about(panel: Panel, group: Group) -> str:
+def _group_comment(panel: Panel, group: RunGroup) -> str:
     keys = " ".join(dict.fromkeys(group.keys)) or "not stored"
-    return visible(f"{group.label}, {panel.title}: {keys}")
+    return escape_text(f"{group.label}, {panel.title}: {keys}")
 
 
 def _results(
-    compared: Sequence[Comparison], scored: Sequence[Scored]
+    comparisons: Sequence[Comparison], algorithms: Sequence[ScoredAlgorithm]
 ) -> Iterator[tuple[list[str], str]]:
-    for comparison, one in zip(compared, scored, strict=True):
+    for comparison, algorithm in zip(comparisons, algorithms, strict=True):
         price = str(comparison.price).lower()
-        for target, expected in zip(comparison.targets, one.expected, strict=True):
+        for target, expected in zip(comparison.targets, algorithm.expected_calls, strict=True):
             level = [target.measure, f"{target.target:g}"]
             if expected is not None:
                 yield [price, *level], calls(expected.value)
-                yield [price, *level, "hits"], f"{expected.hits}/{expected.planned}"
-    for measure in scored[0].last:
-        yield ["last", measure], significant(scored[0].median(measure))
+                yield [price, *level, "hits"], f"{expected.hits}/{expected.planned_runs}"
+    for measure in algorithms[0].last_values:
+        yield ["last", measure], format_significant(algorithms[0].median(measure))
 
 
-def _counts(group: Group) -> Iterator[tuple[list[str], str]]:
+def _counts(group: RunGroup) -> Iterator[tuple[list[str], str]]:
     for kind in COUNTED:
         spent = [getattr(run.counts, kind) for run in group.runs]
         low, high = min(spent, default=0), max(spent, default=0)
         if high:
-            yield ["counts", kind], whole(low) if low == high else f"{whole(low)}–{whole(high)}"
+            yield (
+                ["counts", kind],
+                format_integer(low)
+                if low == high
+                else f"{format_integer(low)}–{format_integer(high)}",
+            )
 
 
 def macro_name(texts: Sequence[str]) -> str:
     """Return a name of letters alone, as TeX wants: digits and some signs are spelled out."""
-    found = []
+    uppers = []
     for text in texts:
         plain = unicodedata.normalize("NFKD", text)
         for word in _WORD.findall(plain):
             spelled = _DIGITS[int(word)] if word.isdigit() else _SIGNS.get(word, word)
             if not spelled.isascii():  # as in GREEK SMALL LETTER BETA
                 spelled = unicodedata.name(spelled, "SIGN").split()[-1].lower()
-            found.append(spelled[0].upper() + spelled[1:])
-    return "pf" + "".join(found)
+            uppers.append(spelled[0].upper() + spelled[1:])
+    return "pf" + "".join(uppers)
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _make_unique_name(name: str, used: set[str]) -> str:
     """Return the name, with letters behind it if another number has it."""
     free, number = name, 0
-    while free in taken:
+    while free in used:
         number += 1
         free = name + "X" * number
-    taken.add(free)
+    used.add(free)
     return free

@@ -3,36 +3,36 @@
 import math
 
 from pfbench.reporting import tables
-from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
+from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
 from pfbench.reporting.figures.panels import Figure
-from pfbench.reporting.findings import orders_in_words, summary
-from pfbench.reporting.statistics.curves import Final, band_means, final
+from pfbench.reporting.findings import ordering_text, summary
+from pfbench.reporting.statistics.seed_curves import FinalSummary, band_means, final_summary
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
-from pfbench.reporting.words import listed, measure_name
+from pfbench.reporting.wording import join_items, measure_name
 from pfbench.runs.planning.study import Study
 
 
-def document(contents: Contents) -> str:
+def document(report: ReportContents) -> str:
     """Return the Markdown document of a report."""
-    spec = contents.spec
+    spec = report.spec
     blocks = [f"# {markdown_text(spec.title)}"]
-    blocks += map(markdown_text, paragraphs(spec.about))
-    for part in contents.parts:
-        alone = len(contents.parts) == 1 and part.study.title == spec.title
+    blocks += map(markdown_text, paragraphs(spec.introduction))
+    for part in report.parts:
+        alone = len(report.parts) == 1 and part.study.title == spec.title
         blocks += _study(part, alone=alone)
     blocks.append("## How this was made")
-    blocks.append(_definitions(contents.provenance()))
-    for environment in contents.environments:
+    blocks.append(_definitions(report.provenance()))
+    for environment in report.environments:
         blocks.append(f"Environment of {environment.runs} runs:")
         blocks.append(_definitions(list(environment.values.items())))
-    said = (
+    statement = (
         f"The page {spec.name}.html, which the same command writes, has the figures against every "
         "count and the seconds, and the command behind every run."
     )
     if not spec.text:
-        return "\n\n".join([*blocks, said]) + "\n"
-    blocks.append(f"{said} The specification:")
+        return "\n\n".join([*blocks, statement]) + "\n"
+    blocks.append(f"{statement} The specification:")
     fence = "```"
     while fence in spec.text:
         fence += "`"
@@ -40,25 +40,28 @@ def document(contents: Contents) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _study(part: Part, *, alone: bool) -> list[str]:
+def _study(part: ReportPart, *, alone: bool) -> list[str]:
     """Return the blocks of a study; the title of the report is enough for one that has it alone."""
     results, study, front = part.results, part.study, part.front
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
-    blocks += map(markdown_text, paragraphs(study.about))
-    blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.said))
-    shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
-    blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")
-    told = f"{band_means(len(study.seeds))}{part.left_out}{part.start}{part.certified}"
-    caption = f"{told} {failure_sentence(results)}".strip()
+    blocks += map(markdown_text, paragraphs(study.introduction))
+    blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
+    displayed = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
+    blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
+    message = f"{band_means(len(study.seeds))}{part.omission_sentence}{part.start}{part.interval_sentence}"  # noqa: E501
+    caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     if front is not None:
         blocks.insert(0, markdown_text(front.sentence))
-        for one in [front.table, *([part.chosen] if part.chosen else [])]:
-            blocks += [f"### {markdown_text(_short(one, study))}", markdown(one)]
-            blocks += [markdown_text(one.note)] if one.note else []
+        for item in [
+            front.table,
+            *([part.tuning_choice_table] if part.tuning_choice_table else []),
+        ]:
+            blocks += [f"### {markdown_text(_abbreviate_caption(item, study))}", markdown(item)]
+            blocks += [markdown_text(item.note)] if item.note else []
         return [*blocks, "All other numbers are in the CSV files beside this one."]
     for table in (
-        orders_in_words.table(study, part.tested),
+        ordering_text.table(study, part.ordering_results),
         *part.results_tables,
         *part.tuning_tables,
         part.medians,
@@ -66,11 +69,11 @@ def _study(part: Part, *, alone: bool) -> list[str]:
         tables.counts(results),
     ):
         if table is not None:
-            blocks += [f"### {markdown_text(_short(table, study))}", markdown(table)]
+            blocks += [f"### {markdown_text(_abbreviate_caption(table, study))}", markdown(table)]
             blocks += [markdown_text(table.note)] if table.note else []
-    early = tables.ended_early(results)
+    early = tables.early_endings_table(results)
     if early is not None:
-        blocks += [f"### {markdown_text(_short(early, study))}", markdown(early)]
+        blocks += [f"### {markdown_text(_abbreviate_caption(early, study))}", markdown(early)]
     return blocks
 
 
@@ -78,20 +81,21 @@ _IN_ALT = str.maketrans("[]", "()")
 """Brackets would end the text in place of a picture."""
 
 
-def _description(drawn: Figure, measure: str, at: int) -> str:
+def _description(figure: Figure, measure: str, index: int) -> str:
     """Return what a panel shows, for those who cannot see it."""
-    panel = drawn.results.panels[at]
+    panel = figure.results.panels[index]
     ends = [
-        f"{group.label} ends at {_spoken(final(group.runs, measure))}" for group in panel.groups
+        f"{group.label} ends at {_format_final(final_summary(group.runs, measure))}"
+        for group in panel.groups
     ]
-    return f"{measure_name(measure)} at {panel.title}: {listed(ends)}."
+    return f"{measure_name(measure)} at {panel.title}: {join_items(ends)}."
 
 
-def _spoken(value: Final) -> str:
+def _format_final(value: FinalSummary) -> str:
     return "no value" if math.isnan(value.median) else middle(value)
 
 
-def _short(table: Table, study: Study) -> str:
+def _abbreviate_caption(table: Table, study: Study) -> str:
     """Return the caption of a table below the heading of its study."""
     caption = table.caption.removeprefix(f"{study.title}: ")
     return caption[0].upper() + caption[1:]

@@ -10,12 +10,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from pfbench.reporting.comparison import Compared, Scored
-from pfbench.reporting.findings.front import Front
-from pfbench.reporting.latex import latex_text, shielded
+from pfbench.reporting.comparison import ComparedPanel, ScoredAlgorithm
+from pfbench.reporting.findings.candidate_front import CandidateFront
+from pfbench.reporting.latex import latex_text, shield_option
 from pfbench.reporting.statistics.significance import leaders
-from pfbench.reporting.words import inside, whole
-from pfbench.runs.planning.tune import TUNED, Tune
+from pfbench.reporting.wording import format_integer, inline_name
+from pfbench.runs.planning.tune import TUNED, TuningPlan
 
 COLUMNS = 5
 """So many others stand beside the method."""
@@ -27,26 +27,30 @@ _LETTERS = "ABCDEFGHIJ"
 
 
 class Paper:
-    """The table and the figure of a `Front`, and the numbers in them by name."""
+    """The table and the figure of a `CandidateFront`, and the numbers in them by name."""
 
-    def __init__(self, front: Front, stem: str) -> None:
+    def __init__(self, front: CandidateFront, stem: str) -> None:
         self._front, self._stem = front, stem
-        self._comparison = front.compared[0]
+        self._comparison = front.comparisons[0]
         targets = len(self._comparison.targets)
-        most = max(1, MOST_ROWS // max(1, len(self._comparison.panels)))
-        self._targets = list(range(targets))[-most:]
+        max_count = max(1, MOST_ROWS // max(1, len(self._comparison.panels)))
+        self._targets = list(range(targets))[-max_count:]
         self._labels = [front.label, *front.rivals[:COLUMNS]]
         self._rows = [
-            (panel, at, self._cells(panel))
+            (panel, target, self._cells(panel))
             for panel in self._comparison.panels
-            for at in self._targets
+            for target in self._targets
         ]
-        samples = [[one.sample(at) for one in cells] for _, at, cells in self._rows]
-        shown = [[one.needs(at) for one in cells] for _, at, cells in self._rows]
-        self._best = leaders(samples, shown)
+        samples = [
+            [algorithm.sample(index) for algorithm in cells] for _, index, cells in self._rows
+        ]
+        displayed = [
+            [algorithm.needs(index) for algorithm in cells] for _, index, cells in self._rows
+        ]
+        self._best = leaders(samples, displayed)
 
-    def _cells(self, panel: Compared) -> list[Scored]:
-        return [one for label in self._labels if (one := panel.of(label))]
+    def _cells(self, panel: ComparedPanel) -> list[ScoredAlgorithm]:
+        return [algorithm for label in self._labels if (algorithm := panel.find(label))]
 
     def table(self) -> str:
         """Return the table, for the package booktabs, with its caption."""
@@ -63,12 +67,12 @@ class Paper:
             "\\midrule",
         ]
         before = None
-        for (panel, at, cells), best in zip(self._rows, self._best, strict=True):
+        for (panel, index, cells), best in zip(self._rows, self._best, strict=True):
             title = panel.panel.title
-            name = shielded(latex_text(title)) if title != before else ""
+            name = shield_option(latex_text(title)) if title != before else ""
             before = title
-            texts = self._row(cells, at, best)
-            level = f"{self._comparison.targets[at].target:g}"
+            texts = self._row(cells, index, best)
+            level = f"{self._comparison.targets[index].target:g}"
             lines.append(" & ".join([name, level, *texts]) + r" \\")
         return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""])
 
@@ -79,21 +83,21 @@ class Paper:
         """Return what stands over the columns: what all share is left to the caption."""
         return [label.removesuffix(TUNED) if self._all_tuned() else label for label in self._labels]
 
-    def _row(self, cells: Sequence[Scored], at: int, best: int | None) -> Iterator[str]:
-        known = {one.group.label: (number, one) for number, one in enumerate(cells)}
+    def _row(self, cells: Sequence[ScoredAlgorithm], index: int, best: int | None) -> Iterator[str]:
+        algorithms = {cell.group.label: (number, cell) for number, cell in enumerate(cells)}
         for label in self._labels:
-            if label not in known:
+            if label not in algorithms:
                 yield "--"
                 continue
-            number, one = known[label]
-            text = _calls(one, at)
+            number, algorithm = algorithms[label]
+            text = _calls(algorithm, index)
             yield f"\\textbf{{{text}}}" if number == best else text
 
-    def _caption(self, tune: Tune | None) -> str:
+    def _caption(self, tune: TuningPlan | None) -> str:
         study = self._front.results.study
-        measure = inside(study.targets[-1].measure) if study.targets else ""
+        measure = inline_name(study.targets[-1].measure) if study.targets else ""
         left = len(self._comparison.targets) - len(self._targets)
-        said = [
+        statement = [
             f"Expected {self._front.price} calls to a {measure} of at most the target, over "
             f"{len(study.seeds)} seeds at equal budgets; a failed run is charged its own calls, "
             "and raised after a number stands how many runs arrive where not all do.",
@@ -101,30 +105,30 @@ class Paper:
             f"{len(self._front.rivals)} other {self._front.kind}.",
         ]
         if left:
-            said.append(f"The {left} easiest targets are left out.")
+            statement.append(f"The {left} easiest targets are left out.")
         if tune is not None:
-            said.append(
+            statement.append(
                 f"{'All are tuned' if self._all_tuned() else 'Methods called tuned'}: "
                 f"{tune.trials} trials each on every problem with other "
                 f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to "
                 "each target decide."
             )
-        said.append(
+        statement.append(
             "Bold: fewer than each other method of the row by a rank test over the seeds (Holm at "
             "5 percent over the whole table)."
         )
-        return latex_text(" ".join(said))
+        return latex_text(" ".join(statement))
 
     def figure(self) -> str:
         """Return the figure with its caption."""
         study = self._front.results.study
         front = self._front
-        said = (
+        statement = (
             f"Share of the {front.pairs} pairs of problem and target that a method has reached by "
             f"so many expected {front.price} calls, on {len(study.problems)} problems with "
             f"{len(study.seeds)} seeds each. Heavy: {front.label}; in colour the strongest of the "
             f"{len(front.rivals)} other {front.kind}; grey: all others, "
-            f"{len(study.labels) - len(front.shown)} in number."
+            f"{len(study.labels) - len(front.highlights)} in number."
         )
         return "\n".join(
             [
@@ -134,7 +138,7 @@ class Paper:
                 # Columns of some classes are narrower.
                 "\\includegraphics[width=\\ifdim\\linewidth<3.25in \\linewidth\\else 3.25in\\fi]"
                 f"{{{self._stem}-compare.pdf}}",
-                f"\\caption{{{latex_text(said)}}}",
+                f"\\caption{{{latex_text(statement)}}}",
                 f"\\label{{fig:{_key(self._stem)}}}",
                 "\\end{figure}",
                 "",
@@ -150,7 +154,7 @@ class Paper:
         lines = ["% pfbench compare: A is the easiest target, and so on."]
         letters = dict(zip(self._targets, _LETTERS, strict=False))
         names: dict[str, str] = {}
-        for panel, at, cells in self._rows:
+        for panel, index, cells in self._rows:
             title = panel.panel.title
             if title not in names:
                 name = _word(title)
@@ -158,26 +162,28 @@ class Paper:
                     name += "X"
                 names[title] = name
             if cells and cells[0].group.label == self._front.label:
-                calls = _calls(cells[0], at)
-                lines.append(f"\\newcommand{{\\cmp{names[title]}{letters[at]}}}{{{calls}}}")
-        duels = {(duel.title, duel.at): duel for duel in self._front.duels}
-        for panel, at, _ in self._rows:
-            duel = duels.get((panel.panel.title, at))
+                calls = _calls(cells[0], index)
+                lines.append(f"\\newcommand{{\\cmp{names[title]}{letters[index]}}}{{{calls}}}")
+        duels = {(duel.title, duel.target_index): duel for duel in self._front.duels}
+        for panel, index, _ in self._rows:
+            duel = duels.get((panel.panel.title, index))
             if duel is not None and duel.ratio is not None:
-                name = f"\\cmp{names[panel.panel.title]}{letters[at]}Ratio"
+                name = f"\\cmp{names[panel.panel.title]}{letters[index]}Ratio"
                 lines.append(f"\\newcommand{{{name}}}{{{duel.ratio.value:.3g}}}")
         return "\n".join([*lines, ""])
 
 
-def _calls(one: Scored, at: int) -> str:
-    expected = one.expected[at]
+def _calls(algorithm: ScoredAlgorithm, index: int) -> str:
+    expected = algorithm.expected_calls[index]
     if expected is None:
         return "--"
     if math.isinf(expected.value):
         return r"$\infty$"
-    text = whole(round(expected.value)) if expected.value >= 100 else f"{expected.value:.3g}"
-    some = expected.hits < expected.planned
-    return latex_text(text) + (f"$^{{{expected.hits}/{expected.planned}}}$" if some else "")
+    text = (
+        format_integer(round(expected.value)) if expected.value >= 100 else f"{expected.value:.3g}"
+    )
+    some = expected.hits < expected.planned_runs
+    return latex_text(text) + (f"$^{{{expected.hits}/{expected.planned_runs}}}$" if some else "")
 
 
 def _head(label: str) -> str:

@@ -29,5 +29,5 @@ class Told:
 
     def _repr_html_(self) -> str:
         """Return sentences and tables as Jupyter shows them."""
-        said = "".join(f"<p>{html_text(text)}</p>" for text in self.sentences)
-        return said + "".join(table._repr_html_() for table in self.tables)
+        statement = "".join(f"<p>{html_text(text)}</p>" for text in self.sentences)
+        return statement + "".join(table._repr_html_() for table in self.tables)

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts
-from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics.curves import Array, Band, Ending, band, endings
-from pfbench.reporting.words import AXES, power_of_ten
+from pfbench.reporting.results import RunGroup, StudyResults
+from pfbench.reporting.statistics.seed_curves import Array, Band, RunEnding, band, endings
+from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
 """The x-axis is logarithmic where a line ends more than so many times as far as another."""
@@ -26,12 +26,12 @@ _LEAST, _DECADES = 1e-300, 307.0
 
 
 @dataclass(frozen=True)
-class Line:
+class PanelLine:
     """One algorithm in one panel, against one axis."""
 
     label: str
     band: Band
-    endings: tuple[Ending, ...]
+    endings: tuple[RunEnding, ...]
 
     @property
     def end(self) -> float:
@@ -60,13 +60,13 @@ class Line:
         return self.has_diverged or bool(grows)
 
     @property
-    def bounded(self) -> Array:
+    def axis_values(self) -> Array:
         """The values that an axis must show: all of them, or the first if the line diverges."""
         return self.band.median[:1] if self.diverges else self.values
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """The y-axis of panels in a row: `low` and `high` in units of the measure."""
 
     log: bool
@@ -103,64 +103,68 @@ class Figure:
         By measure and problem: values of different problems have no scale in common.
     """
 
-    results: Results
+    results: StudyResults
     axis: str
-    lines: Mapping[tuple[str, int], tuple[Line, ...]]
+    lines: Mapping[tuple[str, int], tuple[PanelLine, ...]]
     spans: Sequence[tuple[float, float]]
     log: bool
-    scales: Mapping[tuple[str, str], Scale]
+    scales: Mapping[tuple[str, str], AxisScale]
 
 
-def figure(results: Results) -> Figure:
+def figure(results: StudyResults) -> Figure:
     """Compute everything that the figure of a study shows: its runs, at the counts that all had."""
     results = all_at_equal_counts(results)
     measures, columns = results.study.measures, range(len(results.panels))
     own = [unit.column for unit in results.study.units[:1] if unit.column in AXES]
     axis = next(axis for axis in (*own, *AXES) if any(group.makes(axis) for group in results))
     lines = {
-        (measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
-        for measure, at in product(measures, columns)
+        (measure, column): tuple(_lines(results.panels[column].groups, axis, measure))
+        for measure, column in product(measures, columns)
     }
-    panels = [[line for measure in measures for line in lines[measure, at]] for at in columns]
+    panels = [
+        [line for measure in measures for line in lines[measure, column]] for column in columns
+    ]
     scales = {
         (measure, problem): _scale(
             [
                 line
-                for at, panel in enumerate(results.panels)
+                for index, panel in enumerate(results.panels)
                 if panel.problem == problem
-                for line in lines[measure, at]
+                for line in lines[measure, index]
             ]
         )
         for measure in measures
         for problem in dict.fromkeys(panel.problem for panel in results.panels)
     }
-    return Figure(results, axis, lines, [*map(_span, panels)], any(map(_wide, panels)), scales)
+    return Figure(
+        results, axis, lines, [*map(_span, panels)], any(map(_spans_widely, panels)), scales
+    )
 
 
-def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
+def _lines(groups: Sequence[RunGroup], axis: str, measure: str) -> Iterator[PanelLine]:
     for group in groups:
         if group.makes(axis):
             ends = tuple(endings(group.runs, axis, measure))
-            yield Line(group.label, band(group.runs, axis, measure), ends)
+            yield PanelLine(group.label, band(group.runs, axis, measure), ends)
 
 
-def _span(lines: Sequence[Line]) -> tuple[float, float]:
+def _span(lines: Sequence[PanelLine]) -> tuple[float, float]:
     """Return the least positive x of a panel, and the greatest."""
     greatest = max((line.end for line in lines), default=0.0)
     first = [float(x) for line in lines for x in line.band.x[line.band.x > 0.0][:1]]
     return min(first, default=greatest), greatest
 
 
-def _wide(lines: Sequence[Line]) -> bool:
+def _spans_widely(lines: Sequence[PanelLine]) -> bool:
     """Return whether lines of a panel end so far from each other that a linear axis hides one."""
     ends = [line.end for line in lines if line.end > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
 
-def _scale(lines: Sequence[Line]) -> Scale:
+def _scale(lines: Sequence[PanelLine]) -> AxisScale:
     """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
     values = np.concatenate([np.empty(0), *(line.values for line in lines)])
-    bounded = np.concatenate([np.empty(0), *(line.bounded for line in lines)])
+    bounded = np.concatenate([np.empty(0), *(line.axis_values for line in lines)])
     if all(line.diverges and not line.has_diverged for line in lines):
         bounded = values
     decades, part = BEYOND
@@ -168,21 +172,21 @@ def _scale(lines: Sequence[Line]) -> Scale:
     if log:
         values, bounded = (np.log10(v[v > 0].clip(_LEAST)) for v in (values, bounded))
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    least, most = (float(bounded.min()), float(bounded.max())) if bounded.size else (low, high)
+    lower, upper = (float(bounded.min()), float(bounded.max())) if bounded.size else (low, high)
     if log:
-        high = min(high, most + decades)
+        high = min(high, upper + decades)
         margin = max(0.04 * (high - low), 0.01)
         low, high = (
             10.0 ** min(max(end, -_DECADES), _DECADES) for end in (low - margin, high + margin)
         )
-        return Scale(True, low, high, tuple(log_ticks(low, high)))
-    if most > least:
-        low = max(low, least - part * (most - least))
-        high = min(high, most + part * (most - least))
+        return AxisScale(True, low, high, tuple(log_ticks(low, high)))
+    if upper > lower:
+        low = max(low, lower - part * (upper - lower))
+        high = min(high, upper + part * (upper - lower))
     margin = max(0.04 * (high - low), 1e-6 * abs(high))
     margin = margin if margin > _LEAST else 1.0
     low, high = low - margin, high + margin
-    return Scale(False, low, high, tuple(linear_ticks(low, high)))
+    return AxisScale(False, low, high, tuple(linear_ticks(low, high)))
 
 
 def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
@@ -200,7 +204,7 @@ def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
             for digit in digits:
                 tick = digit * 10.0**power
                 if low <= tick <= high:
-                    yield tick, _plain(tick)
+                    yield tick, _format_tick(tick)
     else:
         yield from linear_ticks(low, high)
 
@@ -212,10 +216,10 @@ def linear_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
     step, digits = size * 10.0**power, max(0, -power - (size == 10))
     for number in range(math.ceil(low / step), math.floor(high / step) + 1):
         tick = number * step
-        yield tick, f"{tick:.{digits}f}" if 1e-4 < step < 1e5 else _plain(tick)
+        yield tick, f"{tick:.{digits}f}" if 1e-4 < step < 1e5 else _format_tick(tick)
 
 
-def _plain(tick: float) -> str:
+def _format_tick(tick: float) -> str:
     if tick and not 1e-4 < abs(tick) < 1e5:
         mantissa, exponent = f"{tick:.2e}".split("e")
         return f"{float(mantissa):g}·{power_of_ten(int(exponent))}"

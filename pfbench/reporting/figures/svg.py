@@ -13,10 +13,10 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import Figure, Scale
+from pfbench.reporting.figures.panels import AxisScale, Figure
 from pfbench.reporting.figures.style import style
-from pfbench.reporting.statistics.curves import Band
-from pfbench.reporting.words import AXES, measure_name
+from pfbench.reporting.statistics.seed_curves import Band
+from pfbench.reporting.wording import AXES, measure_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ _LOOK: Mapping[Any, Any] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Width:
+class PrintWidth:
     """How wide a figure is in print, and what follows from it.
 
     Attributes
@@ -79,7 +79,7 @@ class Width:
         return math.ceil(panels / math.ceil(panels / self.columns))
 
 
-PAGE, COLUMN = Width(6.75, 5, 6, 1.6), Width(3.25, 2, 3, 1.35)
+PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
 """The width of a page of text, and that of a column of two."""
 
 
@@ -101,13 +101,13 @@ class Drawing:
 
 def svg(drawing: Drawing) -> bytes:
     """Return a figure as SVG."""
-    return _shortened(_saved(drawing, "svg")["svg"])
+    return _minify(_render(drawing, "svg")["svg"])
 
 
-def both(drawing: Drawing) -> tuple[bytes, bytes]:
+def svg_and_pdf(drawing: Drawing) -> tuple[bytes, bytes]:
     """Return a figure as SVG and as PDF, drawn once."""
-    found = _saved(drawing, "svg", "pdf")
-    return _shortened(found["svg"]), found["pdf"]
+    results = _render(drawing, "svg", "pdf")
+    return _minify(results["svg"]), results["pdf"]
 
 
 _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
@@ -119,7 +119,7 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_matplotlib() -> Iterator[None]:
     """Let matplotlib not report, in three lines, that its folder is read-only."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
@@ -130,12 +130,12 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _saved(drawing: Drawing, *forms: str) -> dict[str, bytes]:
-    with _quiet():
+def _render(drawing: Drawing, *forms: str) -> dict[str, bytes]:
+    with _silence_matplotlib():
         import matplotlib as mpl
         import matplotlib.figure  # it has the fonts, and with them all that is reported
 
-    found = {}
+    getvalues = {}
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_LOOK)
@@ -144,8 +144,8 @@ def _saved(drawing: Drawing, *forms: str) -> dict[str, bytes]:
             file = io.BytesIO()
             metadata: dict[str, Any] = {"Title": drawing.title, **_METADATA[form]}
             canvas.savefig(file, format=form, metadata=metadata)
-            found[form] = file.getvalue()
-    return found
+            getvalues[form] = file.getvalue()
+    return getvalues
 
 
 _COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*')
@@ -155,7 +155,7 @@ _NAME = re.compile(r' id="([^"]*)"')
 _BLANK = re.compile(r"\s*\n\s*")
 
 
-def _shortened(source: bytes) -> bytes:
+def _minify(source: bytes) -> bytes:
     """Return a smaller SVG that looks the same.
 
     Coordinates have a tenth of a point, frequent styles become classes, and names that nothing
@@ -178,52 +178,52 @@ def _shortened(source: bytes) -> bytes:
     return _BLANK.sub("\n", text).encode("utf-8")
 
 
-def curves(drawn: Figure, labels: Sequence[str], width: Width = PAGE) -> Drawing:
+def curves(figure: Figure, labels: Sequence[str], width: PrintWidth = PAGE) -> Drawing:
     """Return the curves of a study: for each measure its panels, side by side as far as they go.
 
     Parameters
     ----------
-    drawn
+    figure
         What the figure shows.
     labels
         All algorithms of the report; the position of one is the number of its style.
     """
-    return Drawing(drawn.results.study.title, partial(_curves, drawn, labels, width))
+    return Drawing(figure.results.study.title, partial(_curves, figure, labels, width))
 
 
-def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
-    study, panels = drawn.results.study, drawn.results.panels
+def _curves(figure: Figure, labels: Sequence[str], width: PrintWidth) -> "Canvas":
+    study, panels = figure.results.study, figure.results.panels
     columns = width.side_by_side(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
-    canvas, grid = begun(width, len(study.measures) * deep, columns)
+    canvas, grid = new_figure(width, len(study.measures) * deep, columns)
     lines = len(study.measures) * len(panels) * len(study.labels)
-    most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
-    for (row, measure), (at, panel) in product(enumerate(study.measures), enumerate(panels)):
-        axes = grid[row * deep + at // columns][at % columns]
-        scale = drawn.scales[measure, panel.problem]
-        first = at % columns == 0 or panel.problem != panels[at - 1].problem
+    max_count, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
+    for (row, measure), (index, panel) in product(enumerate(study.measures), enumerate(panels)):
+        axes = grid[row * deep + index // columns][index % columns]
+        scale = figure.scales[measure, panel.problem]
+        first = index % columns == 0 or panel.problem != panels[index - 1].problem
         axes.set_visible(True)
-        left, right = drawn.spans[at] if drawn.log else (0.0, drawn.spans[at][1])
-        for line in drawn.lines[measure, at]:
-            number, band = labels.index(line.label), line.band.thinned(most, log=drawn.log)
+        left, right = figure.spans[index] if figure.log else (0.0, figure.spans[index][1])
+        for line in figure.lines[measure, index]:
+            number, band = labels.index(line.label), line.band.thin(max_count, log=figure.log)
             _draw(axes, band, number, scale, markers)
             for end in line.endings:
                 x, y = max(end.x, left), min(max(end.y, scale.low), scale.high)
                 cross = {"marker": "x", "markersize": 5, "zorder": 5, "clip_on": False}
                 axes.plot(x, y, color=style(number).color, **cross)
-        _frame(axes, scale, named=first)
-        _below(axes, left, right, log=drawn.log)
+        _frame(axes, scale, is_named=first)
+        _layout_x_axis(axes, left, right, log=figure.log)
         if row == 0 or deep > 1:
             axes.set_title(panel.title)
-        if at % columns == 0:
-            axes.set_ylabel(broken(measure_name(measure)))
-    canvas.supxlabel(AXES[drawn.axis], fontsize=8.0)
+        if index % columns == 0:
+            axes.set_ylabel(break_label(measure_name(measure)))
+    canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
     canvas.align_ylabels(grid[:, 0])
     add_legend(canvas, study.labels, labels, width)
     return canvas
 
 
-def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
+def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
     """Return an empty figure and its grid of panels, of which none is seen yet."""
     from matplotlib.figure import Figure as Canvas
 
@@ -236,9 +236,9 @@ def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
 
 def add_legend(
     canvas: "Canvas",
-    shown: Sequence[str],
+    displayed: Sequence[str],
     labels: Sequence[str],
-    width: Width,
+    width: PrintWidth,
     *,
     markers: bool = True,
 ) -> None:
@@ -246,7 +246,7 @@ def add_legend(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
-    looks = [style(labels.index(label)) for label in shown]
+    looks = [style(labels.index(label)) for label in displayed]
     handles = [
         Line2D(
             [],
@@ -259,11 +259,11 @@ def add_legend(
         for look in looks
     ]
     FigureCanvasAgg(canvas)  # gives the figure what measures texts
-    most = width.inches * canvas.dpi
+    upper = width.inches * canvas.dpi
     for side_by_side in range(min(len(handles), width.keys), 0, -1):
         legend = canvas.legend(
             handles,
-            shown,
+            displayed,
             loc="outside upper center",
             ncols=side_by_side,
             frameon=False,
@@ -271,19 +271,19 @@ def add_legend(
             columnspacing=1.2,
         )
         box = legend.get_window_extent()
-        if box.width <= most or side_by_side == 1:
+        if box.width <= upper or side_by_side == 1:
             break
         legend.remove()
     # The panels keep their height, whatever the legend takes.
     canvas.set_figheight(canvas.get_figheight() + max(0.0, box.height / canvas.dpi - _LEGEND))
 
 
-def _draw(axes: "Axes", band: Band, number: int, scale: Scale, markers: int) -> None:
+def _draw(axes: "Axes", band: Band, number: int, scale: AxisScale, markers: int) -> None:
     look, edges = style(number), scale.edges
     floor = max(scale.low, edges[0]) if scale.log else edges[0]
     low, high = band.low.clip(floor, edges[1]), band.high.clip(floor, edges[1])
     axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
-    every = max(1, band.x.size // markers)
+    frequency = max(1, band.x.size // markers)
     axes.plot(
         band.x,
         band.median.clip(*edges),
@@ -293,20 +293,20 @@ def _draw(axes: "Axes", band: Band, number: int, scale: Scale, markers: int) -> 
         marker=look.marker,
         markersize=3,
         # Each algorithm's markers begin elsewhere, so that they do not hide one another.
-        markevery=(number % 5 * every // 5, every),
+        markevery=(number % 5 * frequency // 5, frequency),
     )
 
 
-def _frame(axes: "Axes", scale: Scale, *, named: bool) -> None:
+def _frame(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
     axes.set_ylim(scale.low, scale.high)  # first, or the scale would seek limits of its own
     axes.set_yscale("log" if scale.log else "linear")
     axes.minorticks_off()
-    texts = [text if named else "" for _, text in scale.ticks]
+    texts = [text if is_named else "" for _, text in scale.ticks]
     axes.set_yticks([value for value, _ in scale.ticks], texts)
     axes.grid(axis="y")
 
 
-def _below(axes: "Axes", left: float, right: float, *, log: bool) -> None:
+def _layout_x_axis(axes: "Axes", left: float, right: float, *, log: bool) -> None:
     """Lay out the x-axis, which a logarithmic scale needs some positive x for."""
     if log and left > 0.0:
         from matplotlib.ticker import LogLocator, NullLocator
@@ -318,10 +318,10 @@ def _below(axes: "Axes", left: float, right: float, *, log: bool) -> None:
     else:
         axes.set_xlim(0.0, 1.02 * right or 1.0)
         axes.locator_params(axis="x", nbins=3)
-    axes.xaxis.set_major_formatter(lambda x, _: short(x))
+    axes.xaxis.set_major_formatter(lambda x, _: format_short(x))
 
 
-def short(number: float) -> str:
+def format_short(number: float) -> str:
     """Return a count with k or M for thousands or millions, as the page's axes do."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
@@ -329,10 +329,10 @@ def short(number: float) -> str:
     return f"{number:g}"
 
 
-def broken(name: str) -> str:
+def break_label(name: str) -> str:
     """Return a long name on two lines."""
     if len(name) < 22:
         return name
-    spaces = [at for at, letter in enumerate(name) if letter == " "]
-    middle = min(spaces, key=lambda at: abs(at - len(name) / 2), default=None)
+    spaces = [index for index, letter in enumerate(name) if letter == " "]
+    middle = min(spaces, key=lambda index: abs(index - len(name) / 2), default=None)
     return name if middle is None else f"{name[:middle]}\n{name[middle + 1 :]}"

@@ -4,20 +4,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pfbench.reporting.comparison import Compared, Comparison, Scored, all_at_equal_counts
-from pfbench.reporting.results import Panel, Results
-from pfbench.reporting.statistics.curves import final
-from pfbench.reporting.statistics.prices import Price
-from pfbench.reporting.words import (
-    calls_as_text,
-    counted,
-    inside,
-    listed,
-    measure_name,
-    significant,
-    whole,
+from pfbench.reporting.comparison import (
+    ComparedPanel,
+    Comparison,
+    ScoredAlgorithm,
+    all_at_equal_counts,
 )
-from pfbench.runs.loop.run import HOLDS
+from pfbench.reporting.results import Panel, StudyResults
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.seed_curves import final_summary
+from pfbench.reporting.wording import (
+    calls_as_text,
+    format_integer,
+    format_significant,
+    inline_name,
+    join_items,
+    measure_name,
+    pluralize,
+)
+from pfbench.runs.loop.run import COMPLETED
 from pfbench.runs.loop.stop import Stop
 
 _MOST_NAMED = 4
@@ -25,138 +30,157 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class _Row:
+class _TargetRow:
     """Calls to the hardest target in one panel, at equal counts."""
 
-    compared: Compared
+    panel: ComparedPanel
 
     @property
     def title(self) -> str:
         """What distinguishes the panel."""
-        return self.compared.panel.title
+        return self.panel.panel.title
 
     @property
     def hits(self) -> dict[str, int]:
         """How many runs of each method reach the target."""
-        return {one.group.label: one.calls[-1].hits for one in self.compared.scored}
+        return {
+            algorithm.group.label: algorithm.calls[-1].hits for algorithm in self.panel.algorithms
+        }
 
     @property
-    def order(self) -> list[tuple[float, Scored]]:
+    def order(self) -> list[tuple[float, ScoredAlgorithm]]:
         """Expected calls and methods of those that reach the target, the fewest first."""
-        known = ((one.expected[-1], one) for one in self.compared.scored)
-        reached = ((found.value, one) for found, one in known if found and found.hits)
+        existing = (
+            (algorithm.expected_calls[-1], algorithm) for algorithm in self.panel.algorithms
+        )
+        reached = (
+            (calls.value, algorithm) for calls, algorithm in existing if calls and calls.hits
+        )
         return sorted(reached, key=lambda pair: pair[0])
 
     @property
     def first(self) -> str:
         """Who needs the fewest calls; all that need as few."""
-        least = self.order[0][0]
-        labels = [one.group.label for value, one in self.order if value == least]
-        return labels[0] if len(labels) == 1 else f"{listed(labels)} alike"
+        lower = self.order[0][0]
+        labels = [algorithm.group.label for value, algorithm in self.order if value == lower]
+        return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
     @property
     def clear(self) -> bool:
         """Whether a rank test over the seeds tells the first from all others."""
-        return self.compared.by_target[-1] is not None
+        return self.panel.leader_by_target[-1] is not None
 
 
-def answers(compared: Sequence[Comparison]) -> list[str]:
+def answers(comparisons: Sequence[Comparison]) -> list[str]:
     """Return what was compared, then for each kind of calls who needs the fewest to the target.
 
     The target is the hardest that the spec states; without one, the last values are compared.
 
     Parameters
     ----------
-    compared
+    comparisons
         A study, compared in each kind of calls that its runs make; at least one.
     """
-    results = all_at_equal_counts(compared[0].results)
+    results = all_at_equal_counts(comparisons[0].results)
     target = results.study.stop
     if target is None:
-        return [_compared(results), *_ends(results)]
-    reached = _reached(results, target, [_Row(panel) for panel in compared[0].panels])
-    kinds = [one for one in compared if _is_compared(results, one.price)]
-    if any(str(one.price) == "SFO" for one in kinds):
-        # The component gradients of an FO are in the SFO.
-        kinds = [one for one in kinds if str(one.price) != "FO"]
-    fewest = (_fewest(one, results.place) for one in kinds)
-    return [_compared(results), *reached, *filter(None, fewest)]
-
-
-def _compared(results: Results) -> str:
-    study, total = results.study, len(results.runs)
-    where = [counted(len(study.problems), "problem")]
-    if len(study.settings) > 1:
-        where.append(counted(len(study.settings), "setting"))
-    what = (
-        f"{counted(len(study.algorithms), 'algorithm')} on {' at '.join(where)}, "
-        f"{counted(len(study.seeds), 'seed')} each: {counted(total, 'run')}"
+        return [_comparison_sentence(results), *_ends(results)]
+    reached = _target_sentences(
+        results, target, [_TargetRow(panel) for panel in comparisons[0].panels]
     )
-    lost = Counter(run.status for _, run in results.runs if run.status not in HOLDS)
+    kinds = [comparison for comparison in comparisons if _is_compared(results, comparison.price)]
+    if any(str(comparison.price) == "SFO" for comparison in kinds):
+        # The component gradients of an FO are in the SFO.
+        kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
+    cheapests = (_describe_cheapest(comparison, results.panel_position) for comparison in kinds)
+    return [_comparison_sentence(results), *reached, *filter(None, cheapests)]
+
+
+def _comparison_sentence(results: StudyResults) -> str:
+    study, total = results.study, len(results.runs)
+    pluralizes = [pluralize(len(study.problems), "problem")]
+    if len(study.settings) > 1:
+        pluralizes.append(pluralize(len(study.settings), "setting"))
+    subject = (
+        f"{pluralize(len(study.algorithms), 'algorithm')} on {' at '.join(pluralizes)}, "
+        f"{pluralize(len(study.seeds), 'seed')} each: {pluralize(total, 'run')}"
+    )
+    lost = Counter(run.status for _, run in results.runs if run.status not in COMPLETED)
     if not lost:
-        return f"{what}, none of which failed."
-    ways = listed([f"{whole(number)} {status}" for status, number in sorted(lost.items())])
-    return f"{what}, of which {whole(lost.total())} failed ({ways})."
+        return f"{subject}, none of which failed."
+    ways = join_items(
+        [f"{format_integer(number)} {status}" for status, number in sorted(lost.items())]
+    )
+    return f"{subject}, of which {format_integer(lost.total())} failed ({ways})."
 
 
-def _is_compared(results: Results, price: Price) -> bool:
+def _is_compared(results: StudyResults, price: Cost) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
     recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
-    return all(any(price.spent(run) for run in runs) for runs in recorded)
+    return all(any(price.total_cost(run) for run in runs) for runs in recorded)
 
 
-def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:
+def _target_sentences(
+    results: StudyResults, target: Stop, rows: Sequence[_TargetRow]
+) -> Iterator[str]:
     """Yield what the target is, where nobody reaches it, and who never does."""
-    level = f"{inside(target.measure)} ≤ {significant(target.target)}"
+    level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits.values()) for row in rows)
     if not reached:
         yield f"No method reaches the target, {level}."
         return
-    places = [row.title for row in rows if not any(row.hits.values())]
+    titles = [row.title for row in rows if not any(row.hits.values())]
     methods = [
         label for label in results.study.labels if not any(row.hits.get(label) for row in rows)
     ]
-    where = f"; nobody does on {listed(_most(places, results.place))}" if places else ""
-    who = f"; never {listed(_most(methods, 'method'))}" if methods else ""
+    location = (
+        f"; nobody does on {join_items(_abbreviate_names(titles, results.panel_position))}"
+        if titles
+        else ""
+    )
+    owner = f"; never {join_items(_abbreviate_names(methods, 'method'))}" if methods else ""
     yield (
-        f"{whole(reached)} of {counted(len(results.runs), 'run')} reach the target, "
-        f"{level}{where}{who}."
+        f"{format_integer(reached)} of {pluralize(len(results.runs), 'run')} reach the target, "
+        f"{level}{location}{owner}."
     )
 
 
-def _fewest(comparison: Comparison, place: str) -> str:
+def _describe_cheapest(comparison: Comparison, location: str) -> str:
     """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
-    rows = [_Row(panel) for panel in comparison.panels]
+    rows = [_TargetRow(panel) for panel in comparison.panels]
     reached = [row for row in rows if row.order]
     if not reached:
         return ""
     calls = comparison.price.calls
-    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, place)
+    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, location)
 
 
-def _ranking(row: _Row, calls: str) -> str:
+def _ranking(row: _TargetRow, calls: str) -> str:
     """Return the order of the methods in the only panel."""
-    least, best = row.order[0]
-    others = [pair for pair in row.order if pair[0] > least]
-    named = [f"{one.group.label} {calls_as_text(value)}{_hits(one)}" for value, one in others]
-    then = f", then {listed(_most(named, 'method'))}" if named else ""
-    sure = "" if row.clear or not others else "; the seeds are too few to tell the first"
-    return f"Fewest {calls}: {row.first}, {calls_as_text(least)} expected{_hits(best)}{then}{sure}."
+    lower, best = row.order[0]
+    order = [pair for pair in row.order if pair[0] > lower]
+    named = [
+        f"{algorithm.group.label} {calls_as_text(value)}{_hits(algorithm)}"
+        for value, algorithm in order
+    ]
+    then = f", then {join_items(_abbreviate_names(named, 'method'))}" if named else ""
+    sure = "" if row.clear or not order else "; the seeds are too few to tell the first"
+    return f"Fewest {calls}: {row.first}, {calls_as_text(lower)} expected{_hits(best)}{then}{sure}."
 
 
-def _winners(reached: Sequence[_Row], calls: str, place: str) -> str:
+def _winners(reached: Sequence[_TargetRow], calls: str, location: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
     wins = Counter(row.first for row in reached)
-    named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
+    named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
     text = (
-        f"Fewest {calls}: {listed(_most(named, 'method'))} of "
-        f"{counted(len(reached), place)}, on {whole(sum(row.clear for row in reached))} of "
+        f"Fewest {calls}: {join_items(_abbreviate_names(named, 'method'))} of "
+        f"{pluralize(len(reached), location)}, on {format_integer(sum(row.clear for row in reached))} of "  # noqa: E501
         "them told from all others by a rank test over the seeds"
     )
-    several = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
-    if not several:
+    target_rows = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
+    if not target_rows:
         return f"{text}."
-    widest = max(several, key=lambda row: row.order[-1][0] / row.order[0][0])
+    widest = max(target_rows, key=lambda row: row.order[-1][0] / row.order[0][0])
     (low, first), *_, (high, last) = widest.order
     return (
         f"{text}; widest on {widest.title}: {calls_as_text(low)} ({first.group.label}) to "
@@ -164,43 +188,49 @@ def _winners(reached: Sequence[_Row], calls: str, place: str) -> str:
     )
 
 
-def _ends(results: Results) -> Iterator[str]:
+def _ends(results: StudyResults) -> Iterator[str]:
     """Yield, for each measure, which methods end lowest: all that is known without a target."""
     for measure in results.study.measures:
         ends = [_medians(panel, measure) for panel in results.panels]
-        known = [found for found in ends if found]
-        if not known:
+        existing = [end for end in ends if end]
+        if not existing:
             continue
-        wins = Counter(found[0][1] for found in known)
-        named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
-        winner = listed(_most(named, "method")) if len(known) > 1 else known[0][0][1]
-        where = f" of {counted(len(known), results.place)}" if len(known) > 1 else ""
-        lowest, highest = ([found[at][0] for found in known] for at in (0, -1))
+        wins = Counter(results[0][1] for results in existing)
+        named = [f"{label} on {format_integer(number)}" for label, number in wins.most_common()]
+        winner = (
+            join_items(_abbreviate_names(named, "method"))
+            if len(existing) > 1
+            else existing[0][0][1]
+        )
+        location = (
+            f" of {pluralize(len(existing), results.panel_position)}" if len(existing) > 1 else ""
+        )
+        lowest, highest = ([results[index][0] for results in existing] for index in (0, -1))
         yield (
-            f"{measure_name(measure)} ends lowest for {winner}{where}: {_span(lowest)}; "
+            f"{measure_name(measure)} ends lowest for {winner}{location}: {_span(lowest)}; "
             f"the highest ends at {_span(highest)}."
         )
 
 
 def _medians(panel: Panel, measure: str) -> list[tuple[float, str]]:
     """Return the final median of each method that has one, with its label, the lowest first."""
-    ends = [(final(group.runs, measure).median, group.label) for group in panel.groups]
+    ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
     return sorted(((value, label) for value, label in ends if value == value), key=lambda e: e[0])
 
 
 def _span(values: Sequence[float]) -> str:
-    low, high = significant(min(values)), significant(max(values))
+    low, high = format_significant(min(values)), format_significant(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def _hits(scored: Scored) -> str:
+def _hits(algorithm: ScoredAlgorithm) -> str:
     """Return how many runs reach the target, if not all."""
-    hits, number = scored.calls[-1].hits, len(scored.group.runs)
+    hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"
 
 
-def _most(names: Sequence[str], thing: str) -> list[str]:
+def _abbreviate_names(names: Sequence[str], noun: str) -> list[str]:
     """Return the first names; of more than a few, how many others there are."""
     if len(names) <= _MOST_NAMED:
         return list(names)
-    return [*names[: _MOST_NAMED - 1], counted(len(names) - _MOST_NAMED + 1, f"more {thing}")]
+    return [*names[: _MOST_NAMED - 1], pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")]

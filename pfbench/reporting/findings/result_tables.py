@@ -6,15 +6,21 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.visible import spreadsheet_text
-from pfbench.reporting.comparison import Compared, Comparison, Scored, at_equal_counts, compare
-from pfbench.reporting.findings.ranking import ranked_by, ranking
-from pfbench.reporting.findings.seeds import too_few
-from pfbench.reporting.results import Results
-from pfbench.reporting.statistics.curves import Final
-from pfbench.reporting.statistics.prices import PRODUCTS, Price
-from pfbench.reporting.tables import Cell, Row, Table, calls
-from pfbench.reporting.words import AXES, inside
+from pfbench.base.escaping import escape_spreadsheet
+from pfbench.reporting.comparison import (
+    ComparedPanel,
+    Comparison,
+    ScoredAlgorithm,
+    compare,
+    truncate_to_equal_counts,
+)
+from pfbench.reporting.findings.ranking import ranking, ranking_sentence
+from pfbench.reporting.findings.seed_warnings import seed_warning
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.cost import PRODUCTS, Cost
+from pfbench.reporting.statistics.seed_curves import FinalSummary
+from pfbench.reporting.tables import Cell, Table, TableRow, calls
+from pfbench.reporting.wording import AXES, inline_name
 
 CSV_HEAD = (
     "problem",
@@ -32,27 +38,31 @@ CSV_HEAD = (
 )
 
 
-def comparisons(results: Results) -> list[Comparison]:
+def comparisons(results: StudyResults) -> list[Comparison]:
     """Return the comparison of a study in its price, if it states one, then in each kind of calls.
 
     Last, where lmo_products is measured, stand products of matrices. Full gradients are no kind of
     their own where their component gradients are in the SFO. Without targets there are no calls to
     them, and one comparison.
     """
-    made = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
-    kinds = [kind for kind in made if kind != "fo" or "sfo" not in made]
-    prices = [Price.of(kind) for kind in kinds or ["sfo"]]
-    stated = [Price.of(results.study.price)] if results.study.price else []
+    axes = [
+        kind for kind in AXES if kind in COUNTED and any(group.makes(kind) for group in results)
+    ]
+    kinds = [kind for kind in axes if kind != "fo" or "sfo" not in axes]
+    prices = [Cost.from_weights(kind) for kind in kinds or ["sfo"]]
+    costs = [Cost.from_weights(results.study.price)] if results.study.price else []
     products = [PRODUCTS] if "lmo_products" in results.study.measures else []
-    several = list(dict.fromkeys([*stated, *prices, *products]))
-    equal = list(map(at_equal_counts, results.panels))
-    prices = several[: None if results.study.targets else 1]
+    other_costs = list(dict.fromkeys([*costs, *prices, *products]))
+    equal = list(map(truncate_to_equal_counts, results.panels))
+    prices = other_costs[: None if results.study.targets else 1]
     return [compare(results, price, equal) for price in prices]
 
 
-def results_tables(compared: Sequence[Comparison]) -> list[Table]:
+def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
     """Return a table for each kind of calls; the first has the last values, which have no kind."""
-    return [results_table(one, last=number == 0) for number, one in enumerate(compared)]
+    return [
+        results_table(comparison, last=number == 0) for number, comparison in enumerate(comparisons)
+    ]
 
 
 def results_table(
@@ -69,17 +79,17 @@ def results_table(
     """
     ranked = ranking(comparison.results, comparison.price, last=last)
     study = comparison.results.study
-    shown = comparison.measures if last else ()
+    displayed = comparison.measures if last else ()
     rows = []
     for compared, (_, ordered) in zip(comparison.panels, ranked, strict=True):
-        places = {one.group.label: one.place for one in ordered}
-        for at, scored in enumerate(compared.scored):
+        ranks = {ranked.group.label: ranked.rank for ranked in ordered}
+        for index, scored in enumerate(compared.algorithms):
             if only is not None and scored.group.label not in only:
                 continue
-            rows.append(_row(compared, at, places[scored.group.label], shown))
+            rows.append(_row(compared, index, ranks[scored.group.label], displayed))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
-    measures = [f"last {inside(measure)}" for measure in shown]
-    limited = any(one.limits for one in comparison.panels)
+    measures = [f"last {inline_name(measure)}" for measure in displayed]
+    limited = any(panel.limits for panel in comparison.panels)
     return Table(
         f"{study.title}: {comparison.price} to each target"
         if targets
@@ -101,28 +111,30 @@ def _note(comparison: Comparison, last: bool) -> str:
         )
     if last:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
-        parts.append(f"Last values are medians (least to greatest) {_where(comparison)}{equal}.")
-    parts.append(ranked_by(comparison.results, comparison.price))
+        parts.append(
+            f"Last values are medians (least to greatest) {_panel_title(comparison)}{equal}."
+        )
+    parts.append(ranking_sentence(comparison.results, comparison.price))
     parts.append(
         "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
         "of the best against each other one, in all columns)."
     )
-    return " ".join(filter(None, [*parts, _too_few(comparison)]))
+    return " ".join(filter(None, [*parts, _seed_warning(comparison)]))
 
 
-def _too_few(comparison: Comparison) -> str:
+def _seed_warning(comparison: Comparison) -> str:
     """Return a sentence where so few seeds can tell nothing, whatever they are."""
     columns = len(comparison.targets) + len(comparison.measures)
-    pairs = columns * sum(len(one.scored) - 1 for one in comparison.panels)
-    return too_few(
+    pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
+    return seed_warning(
         len(comparison.results.study.seeds), pairs, "tell no two methods apart in a table of"
     )
 
 
-def _where(comparison: Comparison) -> str:
+def _panel_title(comparison: Comparison) -> str:
     budgets = dict.fromkeys(
-        ", ".join(f"{calls(limit)} {kind.upper()}" for kind, limit in one.limits.items())
-        for one in comparison.panels
+        ", ".join(f"{calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
+        for panel in comparison.panels
     )
     if list(budgets) == [""]:
         return "where each run ended by itself, as no budget is stated"
@@ -131,28 +143,30 @@ def _where(comparison: Comparison) -> str:
     return f"within {next(iter(budgets))}"
 
 
-def _row(compared: Compared, at: int, place: int | None, measures: Sequence[str]) -> Row:
-    scored = compared.scored[at]
-    cells: list[Cell] = [place, *scored.expected]
-    leading = list(compared.by_target)
+def _row(panel: ComparedPanel, point: int, index: int | None, measures: Sequence[str]) -> TableRow:
+    scored = panel.algorithms[point]
+    cells: list[Cell] = [index, *scored.expected_calls]
+    leading = list(panel.leader_by_target)
     for measure in measures:
-        cells.append(_last(scored, measure))
-        leading.append(compared.by_measure[measure])
-    best = frozenset(k for k, one in enumerate(leading, 1) if one == at)
-    return Row(compared.panel.title, scored.group.label, cells, best)
+        cells.append(_summarise_last_value(scored, measure))
+        leading.append(panel.leader_by_measure[measure])
+    best = frozenset(k for k, number in enumerate(leading, 1) if number == point)
+    return TableRow(panel.panel.title, scored.group.label, cells, best)
 
 
-def _mark(leading: int | None, at: int) -> str:
+def _mark_leader(leading: int | None, index: int) -> str:
     """Return how the table marks an algorithm."""
-    return "best" if leading == at else ""
+    return "best" if leading == index else ""
 
 
-def _last(scored: Scored, measure: str) -> Final:
-    values = scored.last[measure]
-    known = [value for value in values if math.isfinite(value)]
-    if not known:
-        return Final(math.nan, math.nan, math.nan, 0, len(values))
-    return Final(scored.median(measure), min(known), max(known), len(known), len(values))
+def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSummary:
+    values = algorithm.last_values[measure]
+    existing = [value for value in values if math.isfinite(value)]
+    if not existing:
+        return FinalSummary(math.nan, math.nan, math.nan, 0, len(values))
+    return FinalSummary(
+        algorithm.median(measure), min(existing), max(existing), len(existing), len(values)
+    )
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
@@ -162,28 +176,41 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
     writer.writerow(CSV_HEAD)
     for number, comparison in enumerate(comparisons):
         for compared in comparison.panels:
-            for at, scored in enumerate(compared.scored):
+            for index, scored in enumerate(compared.algorithms):
                 group = scored.group
-                names = map(spreadsheet_text, (group.problem, group.setting, group.label))
+                names = map(escape_spreadsheet, (group.problem, group.setting, group.label))
                 begin = [*names]
-                for line in _lines(comparison, compared, at, last=number == 0):
+                for line in _lines(comparison, compared, index, last=number == 0):
                     writer.writerow([*begin, *line])
     return file.getvalue()
 
 
 def _lines(
-    comparison: Comparison, compared: Compared, at: int, *, last: bool
+    comparison: Comparison, panel: ComparedPanel, index: int, *, last: bool
 ) -> Iterator[list[Cell]]:
     """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
-    scored = compared.scored[at]
-    for target, found, leading in zip(
-        comparison.targets, scored.expected, compared.by_target, strict=True
+    scored = panel.algorithms[index]
+    for target, calls, leading in zip(
+        comparison.targets, scored.expected_calls, panel.leader_by_target, strict=True
     ):
-        if found is not None:
-            ends = found.interval or (None, None)
-            expected = [found.value, *ends, found.hits, found.planned]
-            mark = _mark(leading, at)
+        if calls is not None:
+            ends = calls.interval or (None, None)
+            expected = [calls.value, *ends, calls.hits, calls.planned_runs]
+            mark = _mark_leader(leading, index)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
     for measure in comparison.measures if last else ():
-        cell, mark = _last(scored, measure), _mark(compared.by_measure[measure], at)
-        yield ["", measure, None, cell.median, cell.low, cell.high, cell.runs, cell.planned, mark]
+        cell, mark = (
+            _summarise_last_value(scored, measure),
+            _mark_leader(panel.leader_by_measure[measure], index),
+        )
+        yield [
+            "",
+            measure,
+            None,
+            cell.median,
+            cell.low,
+            cell.high,
+            cell.runs,
+            cell.planned_runs,
+            mark,
+        ]

@@ -7,68 +7,77 @@ from itertools import product
 
 import numpy as np
 
-from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
-from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics.curves import final, first, nothing_varies
-from pfbench.reporting.statistics.significance import Sample, leaders, middle
-from pfbench.reporting.tables import Row, Table, ended_as_planned
-from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
+from pfbench.reporting.comparison import all_at_equal_counts, truncate_to_equal_counts
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.statistics.seed_curves import final_summary, first, is_deterministic
+from pfbench.reporting.statistics.significance import SeedSample, leaders, median
+from pfbench.reporting.tables import Table, TableRow, is_as_planned
+from pfbench.reporting.wording import (
+    format_integer,
+    format_significant,
+    inline_name,
+    join_items,
+    measure_name,
+    pluralize,
+)
 from pfbench.runs.loop.run import Run
 
-AIDED = ("nfwu-casvrg", "nfwu-caspiderg")
+CURVATURE_AIDED = ("nfwu-casvrg", "nfwu-caspiderg")
 PLAIN = ("nfwu-svrg", "nfwu-spiderg")
 """What shen2019 compares: estimators with component Hessians, and those without."""
 
 ERROR = "estimator_error"
 
 
-def sentences(results: Results) -> list[str]:
+def sentences(results: StudyResults) -> list[str]:
     """Return what the runs show."""
-    ended, results = [_ended(results), *_cut(results)], all_at_equal_counts(results)
+    ended, results = [_ending_sentence(results), *_cut(results)], all_at_equal_counts(results)
     measured = [
         measure
         for measure in results.study.measures
         if any(math.isfinite(first(group.runs, measure)) for group in results)
     ]
-    falls = [_falls(results, measure) for measure in measured]
-    return [*ended, *falls, *_aided(results)]
+    falls = [_decrease_sentences(results, measure) for measure in measured]
+    return [*ended, *falls, *_estimator_sentences(results)]
 
 
-def _cut(results: Results) -> Iterator[str]:
+def _cut(results: StudyResults) -> Iterator[str]:
     """Yield what runs are compared within, where some went further."""
     for panel in results.panels:
-        limits, equal = at_equal_counts(panel)
+        limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
-            for one, others in pairs
-            for run, other in zip(one.runs, others.runs, strict=True)
+            for group, rest in pairs
+            for run, other in zip(group.runs, rest.runs, strict=True)
         )
         if cut:
-            words = ", ".join(f"{kind.upper()} {whole(int(most))}" for kind, most in limits.items())
+            words = ", ".join(
+                f"{kind.upper()} {format_integer(int(limit))}" for kind, limit in limits.items()
+            )
             yield (
                 f"At {panel.title} all is compared within {words}, the least budget; "
-                f"{counted(cut, 'run')} went further, and gained nothing by that."
+                f"{pluralize(cut, 'run')} went further, and gained nothing by that."
             )
 
 
-def _ended(results: Results) -> str:
+def _ending_sentence(results: StudyResults) -> str:
     as_planned: Counter[str] = Counter()
     early: Counter[str] = Counter()
     for group in results:
         for plan, run in zip(group.plans, group.runs, strict=True):
-            (as_planned if ended_as_planned(plan, run) else early)[run.status] += 1
+            (as_planned if is_as_planned(plan, run) else early)[run.status] += 1
     total = len(results.runs)
-    whole = (
+    full_text = (
         "finished"
         if as_planned.keys() <= {"finished"}
-        else f"ended as planned: {_ways(as_planned)}"
+        else f"ended as planned: {_format_ways(as_planned)}"
     )
     if not early:
-        return f"All {counted(total, 'run')} {whole}."
+        return f"All {pluralize(total, 'run')} {full_text}."
     return (
-        f"{counted(total - early.total(), 'run')} of {total} {whole}; the others "
-        f"did not run to the end of their schedule ({_ways(early)}), and are listed below."
+        f"{pluralize(total - early.total(), 'run')} of {total} {full_text}; the others "
+        f"did not run to the end of their schedule ({_format_ways(early)}), and are listed below."
     )
 
 
@@ -85,80 +94,93 @@ _WAYS: Mapping[str, str] = {
 """How runs end, by their status."""
 
 
-def _ways(statuses: Mapping[str, int]) -> str:
+def _format_ways(statuses: Mapping[str, int]) -> str:
     ways = sorted(statuses.items())
-    return listed([f"{whole(number)} {_WAYS[status]}" for status, number in ways])
+    return join_items([f"{format_integer(number)} {_WAYS[status]}" for status, number in ways])
 
 
-def _falls(results: Results, measure: str) -> str:
+def _decrease_sentences(results: StudyResults, measure: str) -> str:
     against = [
         f"{group.label} at {panel.title}"
         for panel, group in results.rows()
         if math.isfinite(first(group.runs, measure))
-        and not final(group.runs, measure).median < first(group.runs, measure)
+        and not final_summary(group.runs, measure).median < first(group.runs, measure)
     ]
-    name = inside(measure)
+    name = inline_name(measure)
     if against:
-        return f"The median {name} does not end below its start for {listed(against)}."
-    where = f"every {results.place}" if len(results.panels) > 1 else results.panels[0].title
-    return f"The median {name} ends below its start for every algorithm at {where}."
+        return f"The median {name} does not end below its start for {join_items(against)}."
+    location = (
+        f"every {results.panel_position}" if len(results.panels) > 1 else results.panels[0].title
+    )
+    return f"The median {name} ends below its start for every algorithm at {location}."
 
 
-def _aided(results: Results) -> Iterator[str]:
+def _estimator_sentences(results: StudyResults) -> Iterator[str]:
     if ERROR not in results.study.measures:
         return
-    by_column = {panel.title: found for panel in results.panels if (found := ratios(panel.groups))}
-    values = [ratio for found in by_column.values() for ratio in found.values()]
+    by_column = {
+        panel.title: result for panel in results.panels if (result := ratios(panel.groups))
+    }
+    values = [ratio for results in by_column.values() for ratio in results.values()]
     if not values or not all(math.isfinite(value) for value in values):
         return
     pairs = next(iter(by_column.values()))
-    aided, plain = (listed(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
-    small = [column for column, found in by_column.items() if max(found.values()) < 0.1]
+    aided, plain = (join_items(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
+    small = [column for column, results in by_column.items() if max(results.values()) < 0.1]
     if len(small) == len(by_column):
-        where = f"below a tenth at every {results.place}" if len(small) > 1 else "below a tenth"
+        location = (
+            f"below a tenth at every {results.panel_position}"
+            if len(small) > 1
+            else "below a tenth"
+        )
     else:
-        where = f"below a tenth at {listed(small)} only" if small else "nowhere below a tenth"
+        location = (
+            f"below a tenth at {join_items(small)} only" if small else "nowhere below a tenth"
+        )
     yield (
-        f"The {inside(ERROR)} of {aided} ends at {significant(min(values), 2)} to "
-        f"{significant(max(values), 2)} times that of {plain}: {where}."
+        f"The {inline_name(ERROR)} of {aided} ends at {format_significant(min(values), 2)} to "
+        f"{format_significant(max(values), 2)} times that of {plain}: {location}."
     )
 
 
-def ratios(groups: tuple[Group, ...]) -> dict[tuple[str, str], float]:
+def ratios(groups: tuple[RunGroup, ...]) -> dict[tuple[str, str], float]:
     """Return final median errors of curvature-aided estimators over those of plain ones."""
-    last = {group.label: final(group.runs, ERROR).median for group in groups}
+    last = {group.label: final_summary(group.runs, ERROR).median for group in groups}
     return {
         (aided.label, plain.label): last[aided.label] / last[plain.label]
         if last[plain.label]
         else math.nan
         for aided in groups
-        if aided.algorithm in AIDED
+        if aided.algorithm in CURVATURE_AIDED
         for plain in groups
         if plain.algorithm in PLAIN
     }
 
 
-def medians(results: Results) -> Table:
+def medians(results: StudyResults) -> Table:
     """Return the table of final medians."""
     study, results = results.study, all_at_equal_counts(results)
-    where = list(product(study.measures, results.panels))
-    runs = [[_runs(panel, label) for label in study.labels] for _, panel in where]
+    location = list(product(study.measures, results.panels))
+    runs = [[_runs(panel, label) for label in study.labels] for _, panel in location]
 
-    def sample(some: Sequence[Run], measure: str) -> Sample:
-        lasts = np.array([run.last(measure) for run in some], dtype=float)
-        return Sample(lasts, bool(some) and nothing_varies(some))
+    def sample(some: Sequence[Run], measure: str) -> SeedSample:
+        lasts = np.array([run.final_value(measure) for run in some], dtype=float)
+        return SeedSample(lasts, bool(some) and is_deterministic(some))
 
     samples = [
         [sample(some, measure) for some in row]
-        for (measure, _), row in zip(where, runs, strict=True)
+        for (measure, _), row in zip(location, runs, strict=True)
     ]
-    leading = leaders(samples, [[middle(one.values) for one in row] for row in samples])
+    leading = leaders(samples, [[median(sample.values) for sample in row] for row in samples])
     rows = []
-    for (measure, panel), row, first_of in zip(where, runs, leading, strict=True):
+    for (measure, panel), row, first_of in zip(location, runs, leading, strict=True):
         start = first([run for some in row for run in some], measure)
-        cells = [_known(value) for value in (start, *(final(some, measure).median for some in row))]
+        cells = [
+            _finite_or_none(value)
+            for value in (start, *(final_summary(some, measure).median for some in row))
+        ]
         best = frozenset() if first_of is None else frozenset({first_of + 1})
-        rows.append(Row(measure_name(measure), panel.title, cells, best))
+        rows.append(TableRow(measure_name(measure), panel.title, cells, best))
     return Table(
         f"{study.title}: final medians",
         "Median over the seeds of the last recorded value. Bold: less than every other by a rank "
@@ -168,30 +190,34 @@ def medians(results: Results) -> Table:
     )
 
 
-def ratio_table(results: Results) -> Table | None:
+def ratio_table(results: StudyResults) -> Table | None:
     """Return the table of error ratios, or None where the study does not compare these."""
     by_column = [ratios(panel.groups) for panel in all_at_equal_counts(results).panels]
-    pairs = dict.fromkeys(pair for found in by_column for pair in found)
+    pairs = dict.fromkeys(pair for results in by_column for pair in results)
     if ERROR not in results.study.measures or not pairs:
         return None
     return Table(
         f"{results.study.title}: {measure_name(ERROR)}, with component Hessians over without",
-        f"Ratios of the final medians of the {inside(ERROR)}.",
+        f"Ratios of the final medians of the {inline_name(ERROR)}.",
         ("", "ratio", *(panel.title for panel in results.panels)),
         [
-            Row("", " / ".join(pair), [_known(found.get(pair, math.nan)) for found in by_column])
+            TableRow(
+                "",
+                " / ".join(pair),
+                [_finite_or_none(results.get(pair, math.nan)) for results in by_column],
+            )
             for pair in pairs
         ],
     )
 
 
-def extents(results: Results) -> Table:
+def _value_ranges(results: StudyResults) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
     study, results = results.study, all_at_equal_counts(results)
     rows = []
     for measure, panel in product(study.measures, results.panels):
-        cells = [final(_runs(panel, label), measure) for label in study.labels]
-        rows.append(Row(measure_name(measure), panel.title, cells))
+        cells = [final_summary(_runs(panel, label), measure) for label in study.labels]
+        rows.append(TableRow(measure_name(measure), panel.title, cells))
     return Table(
         f"{study.title}: final values",
         "Median over the seeds of the last recorded value; in brackets the least and the greatest.",
@@ -201,9 +227,9 @@ def extents(results: Results) -> Table:
 
 
 def _runs(panel: Panel, label: str) -> tuple[Run, ...]:
-    group = panel.of(label)
+    group = panel.find(label)
     return group.runs if group else ()
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return None if math.isnan(value) else value

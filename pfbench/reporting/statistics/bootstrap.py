@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.reporting.statistics.curves import Array
 from pfbench.reporting.statistics.runtimes import Runtimes
+from pfbench.reporting.statistics.seed_curves import Array
 
 RESAMPLES = 2000
 """How often runs are drawn again."""
@@ -23,7 +23,7 @@ LEVEL = 0.95
 _SEED = 20190813
 
 
-class Interval(NamedTuple):
+class BootstrapInterval(NamedTuple):
     """The ends of an interval; the upper one may be infinite."""
 
     low: float
@@ -40,68 +40,71 @@ def draws(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
     numbers
         How many runs there are of each problem.
     """
-    return (_drawn(problem, runs, resamples) for problem, runs in enumerate(numbers))
+    return (_bootstrap_indices(problem, runs, resamples) for problem, runs in enumerate(numbers))
 
 
 @lru_cache(maxsize=2)
-def _drawn(problem: int, runs: int, resamples: int) -> Array:
-    found: Array = _kept(problem, runs, resamples).astype(float)
-    found.flags.writeable = False
-    return found
+def _bootstrap_indices(problem: int, runs: int, resamples: int) -> Array:
+    bootstrap_indices: Array = _compact_indices(problem, runs, resamples).astype(float)
+    bootstrap_indices.flags.writeable = False
+    return bootstrap_indices
 
 
 @lru_cache(maxsize=64)
-def _kept(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
+def _compact_indices(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
     """Return the same as whole numbers of a few bytes: of very many runs there are many."""
     rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
-    found = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
-    return found.astype(np.min_scalar_type(runs))
+    multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
+    return multinomial.astype(np.min_scalar_type(runs))
 
 
-def resampled_ert(found: Runtimes, drawn: Array) -> Array:
+def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
     """Return the expected runtime of each resample."""
-    hits = drawn @ found.reached.astype(float)
+    hits = resamples @ runtimes.is_reached.astype(float)
     with np.errstate(divide="ignore"):
-        return np.where(hits > 0, drawn @ found.charged / np.maximum(hits, 1.0), np.inf)
+        return np.where(
+            hits > 0, resamples @ runtimes.calls_charged / np.maximum(hits, 1.0), np.inf
+        )
 
 
-def ert_interval(found: Runtimes, resamples: int = RESAMPLES) -> Interval | None:
+def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInterval | None:
     """Return the interval of the expected runtime; None with fewer than two runs, or no hit."""
-    if found.calls.size < 2 or not found.hits:
+    if runtimes.calls.size < 2 or not runtimes.hits:
         return None
-    low, high = ends(resampled_ert(found, next(draws([found.calls.size], resamples))))
-    return Interval(float(low), float(high))
+    low, high = interval_ends(resample_ert(runtimes, next(draws([runtimes.calls.size], resamples))))
+    return BootstrapInterval(float(low), float(high))
 
 
 EVEN = 1.25
 """Two methods are called equal where the interval of their ratio is within 1/1.25 and 1.25."""
 
 
-def ratio_interval(one: Runtimes, other: Runtimes) -> Interval | None:
+def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | None:
     """Return the interval of a ratio of expected runtimes; None where one of them has no hit.
 
     The runs of both are drawn again independently. Where neither is reached in a resample, the
     interval may be anything.
     """
-    if not (one.hits and other.hits) or min(one.calls.size, other.calls.size) < 2:
+    if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
         return None
-    drawn = draws([one.calls.size, other.calls.size], RESAMPLES)
+    sample = draws([runtimes.calls.size, other.calls.size], RESAMPLES)
     above, below = (
-        resampled_ert(found, times) for found, times in zip((one, other), drawn, strict=True)
+        resample_ert(runtimes, times)
+        for runtimes, times in zip((runtimes, other), sample, strict=True)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = above / below
-    low = ends(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
-    high = ends(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
-    return Interval(float(low), float(high))
+    low = interval_ends(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
+    high = interval_ends(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
+    return BootstrapInterval(float(low), float(high))
 
 
-def even(interval: Interval | None) -> bool:
+def is_even(interval: BootstrapInterval | None) -> bool:
     """Return whether an interval of a ratio is so narrow about 1 that two methods are equal."""
     return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
 
 
-def ends(resamples: Array) -> Array:
+def interval_ends(resamples: Array) -> Array:
     """Return the ends of the interval (first axis) of resampled values along their first axis."""
     tail = (1 - LEVEL) / 2
     # Values as they were drawn: nothing is interpolated between a number and infinity.

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.reporting.statistics.bootstrap import RESAMPLES, draws, ends, resampled_ert
-from pfbench.reporting.statistics.curves import Array
+from pfbench.reporting.statistics.bootstrap import RESAMPLES, draws, interval_ends, resample_ert
 from pfbench.reporting.statistics.runtimes import Runtimes, ert
+from pfbench.reporting.statistics.seed_curves import Array
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Distribution:
     high: Array
 
 
-def ecdf(found: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> Distribution:
+def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> Distribution:
     """Return the share of (problem, target, run) that is reached within so many calls.
 
     Every problem weighs the same, as does every target of it. What is never reached is in no step:
@@ -44,25 +44,25 @@ def ecdf(found: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> Dis
 
     Parameters
     ----------
-    found
+    runtimes
         The calls by problem and target; the runs of a problem are in the same order for each.
     """
-    calls = [np.stack([one.calls for one in targets]) for targets in found]
-    known = [values[np.isfinite(values)] for values in calls]
-    x = np.unique(np.concatenate(known)) if known else np.empty(0)
-    share, drawn = np.zeros(x.size), np.zeros((resamples, x.size))
+    calls = [np.stack([runtimes.calls for runtimes in targets]) for targets in runtimes]
+    existing = [values[np.isfinite(values)] for values in calls]
+    x = np.unique(np.concatenate(existing)) if existing else np.empty(0)
+    share, result = np.zeros(x.size), np.zeros((resamples, x.size))
     for values, times in zip(calls, draws([c.shape[1] for c in calls], resamples), strict=True):
         # Of each run, the share of the targets that it has reached at x.
         reached = np.stack([_steps(run, x) for run in values.T]) / values.shape[0]
         share += reached.mean(axis=0)
-        drawn += times @ reached / values.shape[1]
+        result += times @ reached / values.shape[1]
     number = max(len(calls), 1)
-    low, high = ends(drawn / number)
+    low, high = interval_ends(result / number)
     return Distribution(x, share / number, low, high)
 
 
 def profile(
-    found: Sequence[Sequence[Runtimes]],
+    runtimes: Sequence[Sequence[Runtimes]],
     references: Sequence[Sequence[float]],
     resamples: int = RESAMPLES,
 ) -> Distribution:
@@ -70,7 +70,7 @@ def profile(
 
     Parameters
     ----------
-    found
+    runtimes
         The calls by problem and target.
     references
         For each of them the fixed number of calls that has the factor 1.
@@ -80,24 +80,26 @@ def profile(
     InputError
         If a reference is no positive number.
     """
-    flat = [one for by_target in references for one in by_target]
-    if not all(0 < one < float("inf") for one in flat):
+    flat = [value for by_target in references for value in by_target]
+    if not all(0 < value < float("inf") for value in flat):
         raise InputError("a profile needs a positive number of calls for each problem and target.")
     factors = [
-        np.array([ert(one) for one in targets]) / np.asarray(reference)
-        for targets, reference in zip(found, references, strict=True)
+        np.array([ert(runtimes) for runtimes in targets]) / np.asarray(reference)
+        for targets, reference in zip(runtimes, references, strict=True)
     ]
     finite = [values[np.isfinite(values)] for values in factors]
     x = np.unique(np.concatenate(finite)) if finite else np.empty(0)
     number = max(len(factors), 1)
     share = np.sum([_steps(values, x) / values.size for values in factors], axis=0) / number
-    drawn = np.zeros((resamples, x.size))
-    sizes = [targets[0].calls.size for targets in found]
-    for targets, reference, times in zip(found, references, draws(sizes, resamples), strict=True):
-        for one, by in zip(targets, reference, strict=True):
-            within = resampled_ert(one, times)[:, None] / by <= x
-            drawn += within / len(targets)
-    low, high = ends(drawn / number)
+    result = np.zeros((resamples, x.size))
+    sizes = [targets[0].calls.size for targets in runtimes]
+    for targets, reference, times in zip(
+        runtimes, references, draws(sizes, resamples), strict=True
+    ):
+        for target, by in zip(targets, reference, strict=True):
+            inner = resample_ert(target, times)[:, None] / by <= x
+            result += inner / len(targets)
+    low, high = interval_ends(result / number)
     return Distribution(x, share, low, high)
 
 

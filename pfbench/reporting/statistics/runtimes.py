@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.reporting.statistics.curves import Array, numbers
-from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.seed_curves import Array, numbers
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
@@ -28,51 +28,51 @@ class Runtimes:
     ----------
     calls
         What each run had spent when it reached the target; infinite where it did not.
-    spent
+    total_calls
         What each run spent in all.
     """
 
     calls: Array
-    spent: Array
+    total_calls: Array
 
     @property
-    def reached(self) -> npt.NDArray[np.bool_]:
+    def is_reached(self) -> npt.NDArray[np.bool_]:
         """Whether each run reached the target."""
         return np.isfinite(self.calls)
 
     @property
     def hits(self) -> int:
         """How many runs reached the target."""
-        return int(self.reached.sum())
+        return int(self.is_reached.sum())
 
     @property
-    def charged(self) -> Array:
+    def calls_charged(self) -> Array:
         """What each run is charged: its calls to the target, or, if it failed, all it spent."""
-        return np.where(self.reached, self.calls, self.spent)
+        return np.where(self.is_reached, self.calls, self.total_calls)
 
 
 def runtimes(
-    runs: Sequence[Run], target: Stop, price: Price, traces: Sequence[Array] | None = None
+    runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
     """Return the calls of runs to a target; `traces` are their `numbers`, where they are known."""
-    known = map(numbers, runs) if traces is None else traces
-    calls = [_runtime(run, trace, target, price) for run, trace in zip(runs, known, strict=True)]
+    existing = map(numbers, runs) if traces is None else traces
+    calls = [_runtime(run, trace, target, price) for run, trace in zip(runs, existing, strict=True)]
     return Runtimes(
-        np.array(calls, dtype=float), np.array([price.spent(run) for run in runs], dtype=float)
+        np.array(calls, dtype=float), np.array([price.total_cost(run) for run in runs], dtype=float)
     )
 
 
-def ert(found: Runtimes) -> float:
+def ert(runtimes: Runtimes) -> float:
     """Return the expected runtime: all that the runs were charged, over the number of hits.
 
     It is what restarting until the target is reached costs on average. Each failed run is charged
     its own spending, never that of others; with no hit it is infinite.
     """
-    return float(found.charged.sum() / found.hits) if found.hits else float("inf")
+    return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
 
 
-def _runtime(run: Run, trace: Array, target: Stop, price: Price) -> float:
-    priced = price.of_columns(run)
+def _runtime(run: Run, trace: Array, target: Stop, price: Cost) -> float:
+    priced = price.column_costs(run)
     needed = (target.measure, *(name for name, _ in priced))
     if not run.rows or any(name not in run.columns for name in needed):
         return float("inf")
@@ -81,4 +81,6 @@ def _runtime(run: Run, trace: Array, target: Stop, price: Price) -> float:
     first = int(reached.argmax())
     if not reached[first]:
         return float("inf")
-    return sum(weight * float(trace[first, run.columns.index(of)]) for of, weight in priced)
+    return sum(
+        weight * float(trace[first, run.columns.index(subject)]) for subject, weight in priced
+    )

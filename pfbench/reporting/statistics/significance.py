@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.reporting.statistics.curves import Array
+from pfbench.reporting.statistics.seed_curves import Array
 
 SIGNIFICANT = 0.05
 """Probability that a family of tests in which no methods differ tells any two apart."""
@@ -23,7 +23,7 @@ _EXACT = 100
 """Up to so many values of both samples the test is exact."""
 
 
-class Sample(NamedTuple):
+class SeedSample(NamedTuple):
     """The values of a method over the seeds, smaller is better; and whether nothing varies there.
 
     Where nothing varies (a deterministic method on the same data) there is no luck: several equal
@@ -31,26 +31,32 @@ class Sample(NamedTuple):
     """
 
     values: Array
-    fixed: bool = False
+    is_deterministic: bool = False
 
 
-Pair = tuple[Sample, Sample]
+Pair = tuple[SeedSample, SeedSample]
 
 
-def told(pairs: Sequence[Pair]) -> list[int]:
+def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
     """Return of each pair -1 where the first is told to be smaller, 1 if larger, 0 if neither.
 
     The pairs are one family: Holm's correction is over all that are tested. Two samples in which
     nothing varies are compared as they are, and take no part in it.
     """
-    sides = [_side(one, other) for one, other in pairs]
-    tested = [at for at, (one, other) in enumerate(pairs) if not (one.fixed and other.fixed)]
-    corrected = dict(zip(tested, holm(_tests([pairs[at] for at in tested])), strict=True))
-    return [side if corrected.get(at, 0.0) <= SIGNIFICANT else 0 for at, side in enumerate(sides)]
+    sides = [_side(sample, other) for sample, other in pairs]
+    tested = [
+        index
+        for index, (sample, other) in enumerate(pairs)
+        if not (sample.is_deterministic and other.is_deterministic)
+    ]
+    corrected = dict(zip(tested, holm(_tests([pairs[index] for index in tested])), strict=True))
+    return [
+        side if corrected.get(index, 0.0) <= SIGNIFICANT else 0 for index, side in enumerate(sides)
+    ]
 
 
 def leaders(
-    table: Sequence[Sequence[Sample]], shown: Sequence[Sequence[float]]
+    table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
     """Return of each row of a table the method that is told from every other; None if none is.
 
@@ -61,43 +67,58 @@ def leaders(
     ----------
     table
         By row and method. A method without values is not compared.
-    shown
+    displayed
         The numbers that the table shows, infinite where there is none.
     """
-    best = [_least(row, numbers) for row, numbers in zip(table, shown, strict=True)]
-    asked = [
-        (at, (row[first], other))
-        for at, (row, first) in enumerate(zip(table, best, strict=True))
+    best = [_sole_minimum(row, numbers) for row, numbers in zip(table, displayed, strict=True)]
+    request = [
+        (index, (row[first], other))
+        for index, (row, first) in enumerate(zip(table, best, strict=True))
         if first is not None
         for number, other in enumerate(row)
         if number != first and other.values.size
     ]
-    found = told([pair for _, pair in asked])
-    open_rows = {at for (at, _), side in zip(asked, found, strict=True) if side >= 0}
-    return [None if at in open_rows else first for at, first in enumerate(best)]
+    results = compare_pairs([pair for _, pair in request])
+    open_rows = {index for (index, _), side in zip(request, results, strict=True) if side >= 0}
+    return [None if index in open_rows else first for index, first in enumerate(best)]
 
 
-def _least(row: Sequence[Sample], shown: Sequence[float]) -> int | None:
+def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
     """Return the one with the least finite number; None if several have it, or nobody one."""
-    finite = [at for at, one in enumerate(row) if one.values.size and np.isfinite(shown[at])]
-    least = [at for at in finite if shown[at] == min(shown[one] for one in finite)]
-    return least[0] if len(least) == 1 else None
+    finite = [
+        index
+        for index, sample in enumerate(row)
+        if sample.values.size and np.isfinite(displayed[index])
+    ]
+    lower = [
+        index for index in finite if displayed[index] == min(displayed[number] for number in finite)
+    ]
+    return lower[0] if len(lower) == 1 else None
 
 
-def _side(one: Sample, other: Sample) -> int:
-    return side_of(one.values, other.values) if min(one.values.size, other.values.size) else 0
+def _side(sample: SeedSample, other: SeedSample) -> int:
+    return (
+        rank_side(sample.values, other.values) if min(sample.values.size, other.values.size) else 0
+    )
 
 
 def _tests(pairs: Sequence[Pair]) -> list[float]:
     """Return the p-values: against one number a sign test, else the rank test."""
-    two = [at for at, (one, other) in enumerate(pairs) if not (one.fixed or other.fixed)]
-    by_rank = rank_tests([(pairs[at][0].values, pairs[at][1].values) for at in two])
-    found = dict(zip(two, by_rank, strict=True))
-    return [found[at] if at in found else _against_one(*pair) for at, pair in enumerate(pairs)]
+    two = [
+        index
+        for index, (sample, other) in enumerate(pairs)
+        if not (sample.is_deterministic or other.is_deterministic)
+    ]
+    by_rank = rank_tests([(pairs[index][0].values, pairs[index][1].values) for index in two])
+    results = dict(zip(two, by_rank, strict=True))
+    return [
+        results[index] if index in results else _one_sided_p_value(*pair)
+        for index, pair in enumerate(pairs)
+    ]
 
 
-def _against_one(one: Sample, other: Sample) -> float:
-    fixed, varying = (one, other) if one.fixed else (other, one)
+def _one_sided_p_value(sample: SeedSample, other: SeedSample) -> float:
+    fixed, varying = (sample, other) if sample.is_deterministic else (other, sample)
     if not (fixed.values.size and varying.values.size):
         return 1.0
     return sign_test(varying.values, float(fixed.values[0]))
@@ -109,8 +130,8 @@ def sign_test(x: Array, number: float) -> float:
     Values that are the number itself are left out of account.
     """
     below, above = np.count_nonzero(x < number), np.count_nonzero(x > number)
-    several = below + above
-    tail = sum(comb(several, k) for k in range(min(below, above) + 1)) / 2**several
+    group = below + above
+    tail = sum(comb(group, k) for k in range(min(below, above) + 1)) / 2**group
     return min(1.0, 2.0 * tail)
 
 
@@ -126,32 +147,32 @@ def rank_test(x: Array, y: Array) -> float:
 
 def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
     """Return the p-value of each pair, ranked together where they have as many values."""
-    found = [1.0] * len(pairs)
+    tests = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for at, (x, y) in enumerate(pairs):
+    for index, (x, y) in enumerate(pairs):
         if x.size and y.size:
-            alike[x.size, y.size].append(at)
-    for (size, others), places in alike.items():
-        values = np.array([np.concatenate(pairs[at]) for at in places])
-        if size + others > _EXACT:
+            alike[x.size, y.size].append(index)
+    for (size, rest), locations in alike.items():
+        values = np.array([np.concatenate(pairs[location]) for location in locations])
+        if size + rest > _EXACT:
             from scipy.stats import mannwhitneyu, rankdata  # a second of the processor
 
             ranks = rankdata(values, axis=1)
             law = mannwhitneyu(ranks[:, :size], ranks[:, size:], method="asymptotic", axis=1)
             p = np.atleast_1d(law.pvalue).tolist()
         else:
-            doubled = _doubled_ranks(values)
+            doubled = _compute_doubled_ranks(values)
             sums, patterns = doubled[:, :size].sum(axis=1), np.sort(doubled, axis=1)
             p = [
                 float(_tails(tuple(pattern), size)[observed])
                 for pattern, observed in zip(patterns.tolist(), sums.tolist(), strict=True)
             ]
-        for at, value in zip(places, p, strict=True):
-            found[at] = value
-    return found
+        for index, value in zip(locations, p, strict=True):
+            tests[index] = value
+    return tests
 
 
-def _doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
+def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
     """Return twice the rank of each number in its row, counted from 1; ties share their mean."""
     ordered = zip(np.sort(values, axis=1), values, strict=True)
     return np.stack(
@@ -167,24 +188,24 @@ def _tails(ranks: tuple[int, ...], size: int) -> Array:
     ways[0, 0] = 1.0
     for rank in ranks:
         # Downwards, so that each rank is taken at most once.
-        for taken in range(size, 0, -1):
-            ways[taken, rank:] += ways[taken - 1, : total + 1 - rank]
+        for index in range(size, 0, -1):
+            ways[index, rank:] += ways[index - 1, : total + 1 - rank]
     # The ranks are doubled, so the mean of the sum is whole, and so are distances from it.
     away = np.abs(np.arange(total + 1) - size * (number + 1))
     at_distance = np.bincount(away, weights=ways[size])
-    beyond = np.cumsum(at_distance[::-1])[::-1]
-    found: Array = np.minimum(1.0, beyond[away] / comb(number, size))
-    found.flags.writeable = False
-    return found
+    excess = np.cumsum(at_distance[::-1])[::-1]
+    minimum: Array = np.minimum(1.0, excess[away] / comb(number, size))
+    minimum.flags.writeable = False
+    return minimum
 
 
 def holm(p: Sequence[float]) -> list[float]:
     """Return the p-values as corrected for their number: each may be held to the level itself."""
-    found, least = [1.0] * len(p), 0.0
-    for number, at in enumerate(np.argsort(p, kind="stable")):
-        least = max(least, (len(p) - number) * p[at])
-        found[int(at)] = min(1.0, least)
-    return found
+    holm, lower = [1.0] * len(p), 0.0
+    for number, point in enumerate(np.argsort(p, kind="stable")):
+        lower = max(lower, (len(p) - number) * p[point])
+        holm[int(point)] = min(1.0, lower)
+    return holm
 
 
 def seeds_needed(pairs: int) -> int:
@@ -195,13 +216,13 @@ def seeds_needed(pairs: int) -> int:
     return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
 
 
-def side_of(x: Array, y: Array) -> int:
+def rank_side(x: Array, y: Array) -> int:
     """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
 
 
-def middle(sample: Sequence[float] | Array) -> float:
+def median(sample: Sequence[float] | Array) -> float:
     """Return the median, the mean of the two middle values of an even number; infinite without any.
 
     It is infinite where one of these is: half of the runs have no value.

@@ -25,8 +25,8 @@ from uuid import uuid4
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.base.failures import brief
 from pfbench.runs.engines.engine import RETRIES
-from pfbench.runs.engines.workers import Result, Task, Worker, look
-from pfbench.runs.storage.keys import environment, source_digest
+from pfbench.runs.engines.workers import Result, Task, Worker, poll
+from pfbench.runs.storage.content_keys import environment, source_digest
 
 REACH = 5.0
 """Seconds in which a scheduler's machine must take a connection."""
@@ -37,7 +37,7 @@ CONNECT = 20.0
 LOST = 10.0
 """Seconds for which a scheduler may be silent before it is taken to be lost."""
 
-DESERTED = 60.0
+NO_WORKERS_LEFT = 60.0
 """Seconds without workers after which no more are awaited; a nanny restarts its own in a few."""
 
 ANSWER = 120.0
@@ -48,14 +48,14 @@ _FETCH = 30.0
 
 _TOPIC = "pfbench"
 
-_MAKING = "pfbench.runs.engines.making"
+_MAKING = "pfbench.runs.engines.run_task"
 """The module from which a task reaches what workers must have in common."""
 
 
 def _check_reachable(address: str, dask: Any) -> None:
     """Refuse at once an address at which nobody listens: Dask would try for long, and loudly."""
-    scheme, _, place = address.partition("://")
-    host, _, port = place.rpartition(":")
+    scheme, _, location = address.partition("://")
+    host, _, port = location.rpartition(":")
     if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
         raise InputError(
             f"--scheduler {address!r} is no address: write tcp://HOST:8786 or tls://HOST:8786."
@@ -97,7 +97,7 @@ class Cluster:
             ) from error
         _check_reachable(address, dask)
         self._address = address
-        self._expected: tuple[Mapping[str, str], str] | None = None
+        self._worker_count: tuple[Mapping[str, str], str] | None = None
         try:
             self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -131,26 +131,26 @@ class Cluster:
             If one cannot be asked that could be before.
         """
         own = source_digest(frozenset({_MAKING}))
-        found = self._asked()
-        first, (values, _) = next(iter(found.items()))
-        for address, (others, source) in found.items():
+        workers = self._query_workers()
+        first, (values, _) = next(iter(workers.items()))
+        for address, (rest, source) in workers.items():
             if source != own:
                 raise InputError(
                     f"the Dask worker {address} has another pfbench than this machine: install "
                     "the same there."
                 )
-            for name in sorted(values.keys() | others.keys()):
-                if values.get(name) != others.get(name):
+            for name in sorted(values.keys() | rest.keys()):
+                if values.get(name) != rest.get(name):
                     raise InputError(
                         f"the Dask workers differ: {name} is {values.get(name)!r} on {first}, "
-                        f"{others.get(name)!r} on {address}; take workers of one kind."
+                        f"{rest.get(name)!r} on {address}; take workers of one kind."
                     )
-        self._expected = values, own
+        self._worker_count = values, own
         return values
 
-    def _asked(self) -> dict[str, tuple[dict[str, str], str]]:
+    def _query_workers(self) -> dict[str, tuple[dict[str, str], str]]:
         """Return what each worker says of its environment and its source, by its address."""
-        kind = InputError if self._expected is None else WorkerDied
+        kind = InputError if self._worker_count is None else WorkerDied
         if not (workers := self._workers()):
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
@@ -158,12 +158,12 @@ class Cluster:
             )
         # Dask's errors have no type in common.
         try:
-            asked = {
-                address: self._client.submit(_environment, workers=[address], pure=False)
+            request = {
+                address: self._client.submit(_environment, workers=[address], check_pure=False)
                 for address in workers
             }
             until = monotonic() + ANSWER
-            while left := [address for address, future in asked.items() if not future.done()]:
+            while left := [address for address, future in request.items() if not future.done()]:
                 # Only the worker itself may answer: one that is gone never will.
                 if gone := sorted(set(left) - set(self._workers())):
                     raise ConnectionError(f"{gone[0]} is gone")
@@ -171,7 +171,9 @@ class Cluster:
                     break
                 sleep(0.05)
             else:
-                return {address: future.result(timeout=_FETCH) for address, future in asked.items()}
+                return {
+                    address: future.result(timeout=_FETCH) for address, future in request.items()
+                }
         except (Exception, CancelledError) as error:
             raise kind(
                 f"the workers of the Dask scheduler at {self._address} could not be asked for "
@@ -198,17 +200,17 @@ class Cluster:
         scheduler = f"the Dask scheduler {self._address}"
         reason = f"{scheduler} was lost"
         if self._client.status != "running":
-            yield from (_lost(index, reason) for index in range(len(tasks)))
+            yield from (_make_lost_result(index, reason) for index in range(len(tasks)))
             return
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        begun: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         caller = uuid4().hex
-        self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
+        self._client.subscribe_topic(_TOPIC, lambda event: counts.update([event[1]]))
         futures = self._client.map(
-            partial(_do, expected=self._expected, folder=os.getcwd()),
+            partial(_do, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
-            pure=False,
+            check_pure=False,
             retries=0,
             key=[f"pfbench-{caller}-{index}" for index in range(len(tasks))],
         )
@@ -226,21 +228,21 @@ class Cluster:
                     manned = now if self._workers() else manned
                     if now - heard > LOST or self._client.status == "closed":
                         break
-                    if now - manned > DESERTED:
-                        reason = f"{scheduler} has had no workers for {DESERTED:g} s"
+                    if now - manned > NO_WORKERS_LEFT:
+                        reason = f"{scheduler} has had no workers for {NO_WORKERS_LEFT:g} s"
                         break
                     continue
                 # Dask cancels all tasks here when their scheduler is lost or begins anew.
                 if future.status == "cancelled":
                     left.discard(index)
-                    yield _lost(index, reason)
+                    yield _make_lost_result(index, reason)
                 elif index in left and future.status in ("finished", "error"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
-                    yield _result(index, future, max(0, begun[index] - 1))
+                    yield _result(index, future, max(0, counts[index] - 1))
                     future.release()
                 heard = manned = monotonic()
-            yield from (_lost(index, reason) for index in sorted(left))
+            yield from (_make_lost_result(index, reason) for index in sorted(left))
         finally:
             if self._client.status == "running":
                 self._client.cancel([futures[index] for index in left], force=True)
@@ -255,18 +257,18 @@ def _result(index: int, future: Any, retries: int) -> Result:
     except (Exception, CancelledError) as error:
         dasks = type(error).__module__.startswith("distributed")
         lost = dasks or isinstance(error, (CancelledError, OSError))
-        what = "was lost, or its result" if lost else "failed"
-        return _lost(index, f"its Dask worker {what} ({_words(error)})", retries)
+        subject = "was lost, or its result" if lost else "failed"
+        return _make_lost_result(index, f"its Dask worker {subject} ({_words(error)})", retries)
     return replace(result, index=index, retries=retries + result.retries)
 
 
 def _words(error: BaseException) -> str:
     """Return the type of an error of Dask's, and what it says on one line."""
-    said = " ".join(brief(error).split()).rstrip(".")
-    return f"{type(error).__name__}: {said}"
+    rstrip = " ".join(brief(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {rstrip}"
 
 
-def _lost(index: int, reason: str, retries: int = 0) -> Result:
+def _make_lost_result(index: int, reason: str, retries: int = 0) -> Result:
     return Result(index, None, "lost", reason, 0.0, retries=retries)
 
 
@@ -278,11 +280,11 @@ _local = threading.local()
 
 def _environment() -> tuple[dict[str, str], str]:
     """Return the environment of this Dask worker's processes, and its source of pfbench."""
-    result = _in_process(Task(_identity, (), 120.0))
+    result = _run_in_process(Task(_identity, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
-    found: tuple[dict[str, str], str] = result.value
-    return found
+    environment: tuple[dict[str, str], str] = result.value
+    return environment
 
 
 def _identity() -> tuple[dict[str, str], str]:
@@ -303,36 +305,38 @@ def _do(
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
-    task = replace(task, function=_in_folder, arguments=(folder, task.function, task.arguments))
-    result = _in_process(task)
+    task = replace(
+        task, function=_call_in_folder, arguments=(folder, task.function, task.arguments)
+    )
+    result = _run_in_process(task)
     retries = 0
     while result.status == "lost" and retries < RETRIES:
-        result = _in_process(task)
+        result = _run_in_process(task)
         retries += 1
     return replace(result, retries=retries)
 
 
-def _in_folder(folder: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     if Path(folder).is_dir():
         os.chdir(folder)
     return function(*arguments)
 
 
-def _in_process(task: Task) -> Result:
+def _run_in_process(task: Task) -> Result:
     """Do a task in this thread's process, until it ends or Dask takes it back."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
         _local.worker = Worker()
-    here: Worker = _local.worker
+    worker: Worker = _local.worker
     dask: Any = import_module("distributed").get_worker()
     key = dask.get_current_task()
-    here.begin(0, task)
+    worker.start_task(0, task)
     while True:
-        for result in look([here], 1.0):
+        for result in poll([worker], 1.0):
             return result
-        known = dask.state.tasks.get(key)
-        if known is None or known.state == "cancelled":
-            here.close(at_once=True)
+        existing = dask.state.tasks.get(key)
+        if existing is None or existing.state == "cancelled":
+            worker.close(at_once=True)
             del _local.worker
             raise WorkerDied("the task was taken back.")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
-from pfbench.kernels.compiled import set_threads, threads
-from pfbench.kernels.libraries import one_blas_thread
-from pfbench.runs.engines.workers import Result, Task, Worker, attempt, run_tasks
-from pfbench.runs.storage.keys import environment
+from pfbench.kernels.libraries import single_blas_thread
+from pfbench.kernels.numba_compilation import set_threads, threads
+from pfbench.runs.engines.workers import Result, Task, Worker, call_with_retries, run_tasks
+from pfbench.runs.storage.content_keys import environment
 
 RETRIES = 2
 """So often a task is begun again whose worker was killed from outside."""
@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Number of tasks at a time."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that every task is done in; see `pfbench.runs.storage.keys`."""
+        """Return the environment that every task is done in; see `pfbench.runs.storage.content_keys`."""  # noqa: E501
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Do tasks; yield the result of each as it comes. Leaving the iteration early ends them.
@@ -48,7 +48,7 @@ class _ThisMachine:
 
     def environment(self) -> Mapping[str, str]:
         """See `Engine.environment`."""
-        with one_thread():
+        with single_thread():
             return environment()
 
     def close(self) -> None:
@@ -64,8 +64,8 @@ class ThisProcess(_ThisMachine):
         """See `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
-            with one_thread(), redirect_stdout(sys.stderr):  # as in a worker
-                status, value, reason = attempt(task.function, task.arguments, Exception)
+            with single_thread(), redirect_stdout(sys.stderr):  # as in a worker
+                status, value, reason = call_with_retries(task.function, task.arguments, Exception)
             yield Result(index, value, status, reason, monotonic() - started)
 
 
@@ -92,12 +92,12 @@ class LocalProcesses(_ThisMachine):
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def single_thread() -> Iterator[None]:
     """Use one thread inside, so that a run has the same bits here as in a worker."""
     before = threads()
     set_threads(1)
     try:
-        with one_blas_thread():
+        with single_blas_thread():
             yield
     finally:
         set_threads(before)

@@ -20,9 +20,9 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from pfbench.base.errors import in_words
+from pfbench.base.errors import format_error
 from pfbench.base.failures import brief
-from pfbench.runs.loop.processes import end, settle, started
+from pfbench.runs.loop.processes import end, start_process, wait_for_exit
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -106,22 +106,22 @@ def run_tasks(
     lost = [0] * len(tasks)
     workers = [idle.pop() if idle else Worker() for _ in range(min(jobs, len(tasks)))]
 
-    def hand_out() -> list[Worker]:
+    def assign_tasks() -> list[Worker]:
         """Give each idle worker a task, while there are any; return those that have one."""
         for worker in workers:
             if worker.index is None and waiting:
-                worker.begin(*waiting.pop())
+                worker.start_task(*waiting.pop())
         return [worker for worker in workers if worker.index is not None]
 
     try:
-        while busy := hand_out():
-            for result in look(busy):
+        while busy := assign_tasks():
+            for result in poll(busy):
                 if result.status == "lost" and lost[result.index] < retries:
                     lost[result.index] += 1
                     waiting.append((result.index, tasks[result.index]))
                     continue
                 # So that no worker waits for what is done with the result.
-                hand_out()
+                assign_tasks()
                 yield replace(result, retries=lost[result.index])
     finally:
         for worker in workers:
@@ -131,7 +131,7 @@ def run_tasks(
                 worker.close()
 
 
-def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
+def poll(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
     """Wait until a busy worker is done, dead or late, and return the results.
 
     Nothing may have come after `patience` seconds; the list is then empty.
@@ -139,12 +139,12 @@ def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
     until = min(worker.deadline() for worker in busy)
     watched = [end for worker in busy for end in worker.ends]
     ready = wait(watched, min(patience, max(0.0, until - monotonic())))
-    found = [
+    results = [
         worker.end(answered=not worker.ends.isdisjoint(ready))
         for worker in busy
-        if worker.late() or not worker.ends.isdisjoint(ready)
+        if worker.is_late() or not worker.ends.isdisjoint(ready)
     ]
-    return [result for result in found if result is not None]
+    return [result for result in results if result is not None]
 
 
 _noted: Any = None
@@ -177,14 +177,14 @@ class Worker:
     def _start(self) -> None:
         self._code = ""
         self._notes = sharedctypes.RawArray("d", _UNNOTED)
-        self._process, self.pipe = started(_serve, self._notes)
+        self._process, self.pipe = start_process(_serve, self._notes)
 
     @property
     def ends(self) -> set[Any]:
         """What is ready when the process has answered, or is no more."""
         return {self.pipe, self._process.sentinel}
 
-    def begin(self, index: int, task: Task) -> None:
+    def start_task(self, index: int, task: Task) -> None:
         """Hand a task to the process, which is replaced if it ran other code or died idle."""
         if self._code not in ("", task.code):
             self._replace()
@@ -207,7 +207,7 @@ class Worker:
         """Return when to look at the worker again."""
         return min(self._started + self._limit, monotonic() + _POLL)
 
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Return whether the task is past its limit, or past the time that it noted itself."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
@@ -241,9 +241,9 @@ class Worker:
             self._process.join(_GRACE)
             code = self._process.exitcode
             lost = code is not None and -code in _FROM_OUTSIDE
-            return self._number, "lost" if lost else "died", None, _why(code)
+            return self._number, "lost" if lost else "died", None, describe_exit_code(code)
         except Exception as error:  # of whatever kind: the bytes may be anybody's
-            reason = f"its answer cannot be read ({in_words(error)})"
+            reason = f"its answer cannot be read ({format_error(error)})"
             return self._number, "died", None, reason
 
     def _replace(self) -> None:
@@ -262,7 +262,7 @@ class Worker:
         self.pipe.close()
 
 
-def _why(code: int | None) -> str:
+def describe_exit_code(code: int | None) -> str:
     """Return in words how a process ended."""
     if code is None:
         return "its process closed the connection to the one that started it"
@@ -278,7 +278,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
     """Make tasks until there are no more; runs in the worker."""
     global _noted, _worker
     _noted, _worker = notes, os.getpid()
-    settle()
+    wait_for_exit()
     folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
@@ -289,7 +289,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
             function, arguments = pipe.recv()
             with suppress(OSError):
                 os.chdir(folder)  # wherever the last task went
-            answer = attempt(function, arguments, BaseException)
+            answer = call_with_retries(function, arguments, BaseException)
         except (EOFError, ConnectionError):
             return
         except Exception as error:
@@ -305,13 +305,15 @@ def _serve(pipe: Connection, notes: Any) -> None:
             pipe.send((number, "error", None, reason))
 
 
-def attempt(
+def call_with_retries(
     function: Callable[..., Any], arguments: tuple[Any, ...], caught: type[BaseException]
 ) -> tuple[str, Any, str]:
     """Call a function; return "done" and its value, or "error", None and what it raised."""
     try:
         return "done", function(*arguments), ""
     except caught as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        words = f"{type(error).__name__}: {brief(error)} (line {place.lineno} of {place.name})"
+        location = traceback.extract_tb(error.__traceback__)[-1]
+        words = (
+            f"{type(error).__name__}: {brief(error)} (line {location.lineno} of {location.name})"
+        )
         return "error", None, words

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import told, unknown
+from pfbench.base.names import brief_repr, unknown_name_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,9 +45,9 @@ MEASURES: Mapping[str, str] = MappingProxyType(
 
 def measure_name(name: str) -> str:
     """Return how figures and tables call a measure, with its parameters if it has any."""
-    measure, bracket, given = name.partition("[")
-    told = f" at λ = {given.removeprefix('lam=').rstrip(']')}" if bracket else ""
-    return f"{MEASURES[measure]}{told}" if measure in MEASURES else name
+    measure, bracket, text = name.partition("[")
+    message = f" at λ = {text.removeprefix('lam=').rstrip(']')}" if bracket else ""
+    return f"{MEASURES[measure]}{message}" if measure in MEASURES else name
 
 
 def draw(
@@ -72,7 +72,7 @@ def draw(
         If `ax` is no axes, or matplotlib is not installed.
     """
     if ax is not None and not hasattr(ax, "fill_between"):
-        raise InputError(f"ax must be matplotlib's axes, not {told(ax)}.")
+        raise InputError(f"ax must be matplotlib's axes, not {brief_repr(ax)}.")
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -108,8 +108,8 @@ def _drawable(value: float) -> float:
     return min(max(value, -1e250), 1e250)
 
 
-def checked(kind: str, name: Any, known: Sequence[str]) -> str:
+def check_axis(kind: str, name: Any, existing: Sequence[str]) -> str:
     """Return the name of a column, refused where no trace has it."""
-    if not isinstance(name, str) or name not in known:
-        raise unknown(f"{kind} of the trace", name, known)
+    if not isinstance(name, str) or name not in existing:
+        raise unknown_name_error(f"{kind} of the trace", name, existing)
     return name

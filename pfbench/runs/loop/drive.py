@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.base import get_parameters
 from pfbench.base.errors import (
     BudgetExhausted,
-    Diverged,
+    DivergedError,
     InputError,
     NotBegun,
     TimeLimitReached,
-    in_words,
+    format_error,
 )
-from pfbench.base.failures import Place, passes_through, place_of, placed
-from pfbench.base.protocols import Form
+from pfbench.base.failures import SourceLocation, add_location, locate_error, passes_through
+from pfbench.base.protocols import PointFormat
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
-from pfbench.kernels.compiled import CompilationClock
-from pfbench.kernels.libraries import one_blas_thread
+from pfbench.kernels.libraries import single_blas_thread
+from pfbench.kernels.numba_compilation import CompilationClock
 from pfbench.oracles import Ledger
 from pfbench.points import is_finite, keep
-from pfbench.runs.loop.isolated import apart
-from pfbench.runs.loop.ready import Ready
-from pfbench.runs.loop.run import HOLDS, STATUSES, Run
+from pfbench.runs.loop.isolated import run_isolated
+from pfbench.runs.loop.resolved_run import ResolvedRun
+from pfbench.runs.loop.run import COMPLETED, STATUSES, Run
 from pfbench.runs.loop.steps import Steps
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import Trace
@@ -66,9 +66,9 @@ class Progress:
         Time without measures and compilation, in seconds.
     compiling
         Time of the compilation, in seconds.
-    arrival
+    target_row
         Iterations, counts and seconds it took to come to the newest complete iterate.
-    own_output
+    yields_output
         Whether a state had an output of its own, in place of the declared one.
     total_weight
         The sum of the weights of the points among which the output is drawn.
@@ -79,13 +79,13 @@ class Progress:
     iterations: int = 0
     seconds: float = 0.0
     compiling: float = 0.0
-    arrival: tuple[Any, ...] = ()
-    own_output: bool = False
+    target_row: tuple[Any, ...] = ()
+    yields_output: bool = False
     total_weight: float = 0.0
 
 
 def drive(
-    ready: Ready,
+    ready: ResolvedRun,
     ledger: Ledger,
     *,
     seed: int,
@@ -109,7 +109,7 @@ def drive(
     watch
         Is told where the run stands after each iteration, while its clock stands still.
     isolated
-        Whether the method runs in a process of its own; see `apart`.
+        Whether the method runs in a process of its own; see `run_isolated`.
     strict
         Whether a method that raises before it queries an oracle raises here.
 
@@ -123,7 +123,7 @@ def drive(
         If the problem lacks an oracle that the algorithm asks.
     """
     problem, algorithm = ready.problem, ready.algorithm
-    begin = partial(apart, algorithm, ledger) if isolated else None
+    begin = partial(run_isolated, algorithm, ledger) if isolated else None
     run = Steps(
         problem,
         algorithm,
@@ -134,42 +134,42 @@ def drive(
         begin=begin,
         check=ready.check_offered,
     )
-    at = Progress(State(run.start), run.start)
-    driver = _Driver(ready, ledger, at, run.form, every, stop, time_limit, watch, strict)
+    progress = Progress(State(run.start), run.start)
+    driver = _Driver(ready, ledger, progress, run.form, every, stop, time_limit, watch, strict)
     trace = driver.trace
     # What overflows ends the run as diverged: a warning says less, and as an error it hides that.
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with single_blas_thread(), np.errstate(all="ignore"):
         status, reason = driver.drive(run.states, run.streams["output"])
         # What else the last state holds may be as large as the problem.
-        at.state = State(at.state.x if at.output is None else at.output)
-        output = keep(at.state.x)
-        at.state = State(output)
-        final = trace.final(at.state)
-    if trace.failed and status != "error":
-        status, reason = "error", trace.failed
-    elif final["objective"] is None and status in HOLDS:
+        progress.state = State(progress.state.x if progress.output is None else progress.output)
+        output = keep(progress.state.x)
+        progress.state = State(output)
+        final = trace.final(progress.state)
+    if trace.failed_measures and status != "error":
+        status, reason = "error", trace.failed_measures
+    elif final["objective"] is None and status in COMPLETED:
         status, reason = "diverged", "the objective at the output is not finite"
-    if status == "error" or (status == "diverged" and not at.arrival[0]):
+    if status == "error" or (status == "diverged" and not progress.target_row[0]):
         final = dict.fromkeys(final)  # what was measured, as of the start, is no result
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
         algorithm=ready.selector,
-        parameters=parameters_of(algorithm),
+        parameters=get_parameters(algorithm),
         schedule=ready.schedule,
         seed=seed,
         status=status,
         stop_reason=reason,
-        iterations=at.iterations,
+        iterations=progress.iterations,
         counts=ledger.counts(),
         final=final,
-        seconds=at.seconds,
-        oracle_seconds=max(0.0, ledger.seconds - at.compiling),
+        seconds=progress.seconds,
+        oracle_seconds=max(0.0, ledger.seconds - progress.compiling),
         failure_probability=trace.certificates * CERTIFICATE_FAILURE,
         columns=trace.columns,
         rows=trace.table(),
-        unmet=ready.unmet,
-        own_output=at.own_output,
-        place=driver.place,
+        unmet_assumptions=ready.unmet_assumptions,
+        yields_output=progress.yields_output,
+        error_location=driver.error_location,
         note=driver.note,
         x=output,
     )
@@ -179,20 +179,20 @@ def drive(
 class _Driver:
     """One run on its way: what limits it (see `drive`), and where it stands."""
 
-    ready: Ready
+    run: ResolvedRun
     ledger: Ledger
-    at: Progress
-    form: Form
-    every: int
+    progress: Progress
+    form: PointFormat
+    frequency: int
     stop: Stop | None
     time_limit: float | None
     watch: Callable[[Progress], object] | None
     strict: bool
 
     def __post_init__(self) -> None:
-        self.weight = _weight(self.ready.algorithm)
-        self.trace = Trace(self.ready.problem, self.ready.measures)
-        self.place: Place | None = None
+        self.weight = _weight(self.run.algorithm)
+        self.trace = Trace(self.run.problem, self.run.measures)
+        self.error_location: SourceLocation | None = None
         self.note = ""
         self.first: Point = None
 
@@ -203,94 +203,100 @@ class _Driver:
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
         if self.stop is not None and self.stop.measure in undefined:
             raise InputError(
-                f"{self.stop.measure} is not defined on {self.ready.problem.name} as it is: choose "
+                f"{self.stop.measure} is not defined on {self.run.problem.name} as it is: choose "
                 "another measure as the target."
             )
         try:
             ended = ended or self._loop(states, rng)
         except KeyboardInterrupt:
             ended = "killed", "interrupted by the user"
-        first, x = self.first, self.at.state.x
-        if self.at.iterations == 1 and first is not None and not np.array_equal(x, first):
-            self.at.state, self.note = self.at.state._replace(x=first), IN_PLACE
-        if self.trace.rows[-1]["iteration"] != self.at.arrival[0]:
+        first, x = self.first, self.progress.state.x
+        if self.progress.iterations == 1 and first is not None and not np.array_equal(x, first):
+            self.progress.state, self.note = self.progress.state._replace(x=first), IN_PLACE
+        if self.trace.rows[-1]["iteration"] != self.progress.target_row[0]:
             ended = self._record() or ended
         return ended
 
     def _loop(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        at, every, watch, limit = self.at, self.every, self.watch, self.time_limit
+        point, every, watch, limit = self.progress, self.frequency, self.watch, self.time_limit
         new: State | Ending | None
-        with CompilationClock(self._pause, self._go_on) as compilation:
+        with CompilationClock(self._pause, self._resume_clock) as compilation:
             while True:
                 compiled = compilation.seconds
-                if self.trace.of_points:
+                if self.trace.point_measures:
                     # What else the last state holds may be as large as the problem.
-                    new, at.state = None, State(at.state.x)
+                    new, point.state = None, State(point.state.x)
                 started = perf_counter()
                 if limit is not None:
-                    self.ledger.start(started + limit - at.seconds)
+                    self.ledger.start(started + limit - point.seconds)
                 new = self._advance(states)
                 took = perf_counter() - started
                 if limit is not None:
                     self.ledger.stop()
                 if compilation.seconds != compiled:
-                    at.compiling += compilation.seconds - compiled
+                    point.compiling += compilation.seconds - compiled
                     took -= compilation.seconds - compiled
-                at.seconds += took
+                point.seconds += took
                 if not isinstance(new, State):
                     return new
-                at.iterations += 1
-                if wrong := self._wrong(new):
-                    return "error", f"iteration {at.iterations} yields {wrong}"
+                point.iterations += 1
+                if wrong := self._invalid_part(new):
+                    return "error", f"iteration {point.iterations} yields {wrong}"
                 if not is_finite(new.x):
-                    return "diverged", f"the iterate of iteration {at.iterations} is not finite"
-                at.state = self._apart(new)
+                    return "diverged", f"the iterate of iteration {point.iterations} is not finite"
+                point.state = self._copy_if_mutated(new)
                 self._arrive()
                 self._choose_output(new, rng)
                 if watch is not None:
-                    watch(at)
-                ended = self._record() if at.iterations % every == 0 else None
-                if not ended and limit is not None and at.seconds > limit:
+                    watch(point)
+                ended = self._record() if point.iterations % every == 0 else None
+                if not ended and limit is not None and point.seconds > limit:
                     ended = self._timeout()
                 if ended:
                     return ended
 
     def _pause(self) -> None:
         """Let the clock stand still while something is compiled."""
-        self.until = self.ledger.deadline
+        self.deadline = self.ledger.deadline
         self.ledger.stop()
 
-    def _go_on(self, seconds: float) -> None:
+    def _resume_clock(self, seconds: float) -> None:
         """Start the clock again after so many seconds, if it ran before."""
-        self.ledger.start(self.until + seconds)
+        self.ledger.start(self.deadline + seconds)
 
     def _arrive(self) -> None:
         """Note what it took to come to the newest complete iterate."""
-        self.at.arrival = (self.at.iterations, *self.ledger.spent, self.at.seconds)
+        self.progress.target_row = (
+            self.progress.iterations,
+            *self.ledger.counts_array,
+            self.progress.seconds,
+        )
 
     def _advance(self, states: Iterator[State]) -> State | Ending:
         try:
             state = next(states)
         except StopIteration:
-            if self.at.iterations == 0:
+            if self.progress.iterations == 0:
                 return "error", "the algorithm yielded no State"
             return "finished", STATUSES["finished"]
         except BudgetExhausted:
-            return self._spent()
+            return self._budget_ending()
         except TimeLimitReached:
             return self._timeout()
-        except Diverged as problem:
+        except DivergedError as problem:
             return "diverged", str(problem)
         except KeyboardInterrupt:
             return "killed", "interrupted by the user"
         except (Exception, SystemExit, GeneratorExit) as error:
-            self.place = place_of(error)
-            if self.strict and not (self.at.iterations or any(self.ledger.spent)):
+            self.error_location = locate_error(error)
+            if self.strict and not (self.progress.iterations or any(self.ledger.counts_array)):
                 self._refuse(error)
-            said = in_words(error)
-            return "error", NO_MEMORY.format(said) if isinstance(error, MemoryError) else said
-        if self.ledger.ended:
-            return self._spent()
+            statement = format_error(error)
+            return "error", NO_MEMORY.format(statement) if isinstance(
+                error, MemoryError
+            ) else statement
+        if self.ledger.end_reason:
+            return self._budget_ending()
         if not isinstance(state, State):
             return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
@@ -298,41 +304,45 @@ class _Driver:
     def _refuse(self, error: BaseException) -> None:
         """Raise for a method that has not begun; not where its first query was wrong."""
         if not passes_through(error, "oracles"):
-            words = placed(in_words(error), self.place)
-            name = self.ready.algorithm.name
+            words = add_location(format_error(error), self.error_location)
+            name = self.run.algorithm.name
             raise NotBegun(f"{name} fails before its first oracle call: {words}") from error
 
-    def _apart(self, new: State) -> State:
+    def _copy_if_mutated(self, new: State) -> State:
         """Return the new state, with its own x if the method changes what it yielded.
 
         That is looked for where it yields its first array once more; afterwards each is copied.
         """
         x = new.x
-        if self.at.iterations == 1 and isinstance(x, np.ndarray):
+        if self.progress.iterations == 1 and isinstance(x, np.ndarray):
             self.first = x.copy()
         elif self.first is not None and not self.note:
-            if x is self.at.state.x and not np.array_equal(x, self.first):
+            if x is self.progress.state.x and not np.array_equal(x, self.first):
                 self.note = IN_PLACE
-            elif x is not self.at.state.x:
+            elif x is not self.progress.state.x:
                 self.first = None
         return new._replace(x=x.copy()) if self.note else new
 
-    def _spent(self) -> Ending:
-        return "error" if self.ledger.overflowing else "budget", self.ledger.ended
+    def _budget_ending(self) -> Ending:
+        return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
-    def _wrong(self, state: State) -> str:
+    def _invalid_part(self, state: State) -> str:
         """Return which part of a state is no point or gradient of the problem; empty if none."""
         form, is_point = self.form, self.form.is_point
-        x, at, estimate, output, _ = state
-        told = (at is None or is_point(at)) and (estimate is None or form.is_gradient(estimate))
-        if output is None and told and is_point(x):
+        x, point, estimate, output, _ = state
+        reported = (point is None or is_point(point)) and (
+            estimate is None or form.is_gradient(estimate)
+        )
+        if output is None and reported and is_point(x):
             return ""
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
             if not form.is_point(part) and (part is not None or name == "x"):
-                return f"State.{name}, {form.said(part)}: points of the problem are {form.points}"
+                return (
+                    f"State.{name}, {form.describe(part)}: points of the problem are {form.points}"
+                )
         if state.estimate is not None and not form.is_gradient(state.estimate):
-            found = form.said(state.estimate)
-            return f"State.estimate, {found}: gradients of the problem are {form.gradients}"
+            text = form.describe(state.estimate)
+            return f"State.estimate, {text}: gradients of the problem are {form.gradients}"
         return ""
 
     def _timeout(self) -> Ending:
@@ -340,22 +350,22 @@ class _Driver:
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
         """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
-        at = self.at
+        point = self.progress
         if state.output is not None:
-            at.output, at.own_output = state.output, True
+            point.output, point.yields_output = state.output, True
         elif self.weight is not None:
-            weight = self.weight(at.iterations)
-            at.total_weight += weight
-            if rng.random() * at.total_weight < weight:
-                at.output = keep(state.x if state.at is None else state.at)
+            weight = self.weight(point.iterations)
+            point.total_weight += weight
+            if rng.random() * point.total_weight < weight:
+                point.output = keep(state.x if state.at is None else state.at)
         else:
-            at.output = None
+            point.output = None
 
     def _record(self) -> Ending | None:
         """Record the newest iterate; return the status if it reaches the target."""
-        row = self.trace.record(self.at.arrival, self.at.state)
-        if self.trace.failed:
-            return "error", self.trace.failed
+        row = self.trace.record(self.progress.target_row, self.progress.state)
+        if self.trace.failed_measures:
+            return "error", self.trace.failed_measures
         stop = self.stop
         if stop is not None and -math.inf < row[stop.measure] <= stop.target:
             return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"

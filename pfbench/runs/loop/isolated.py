@@ -17,12 +17,12 @@ import numpy as np
 from pfbench.base.errors import InputError, TimeLimitReached
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import Point, State
-from pfbench.kernels.compiled import threads
+from pfbench.kernels.numba_compilation import threads
 from pfbench.oracles import Ledger, Oracles
-from pfbench.oracles.bundle import VERBS
-from pfbench.points.factored import Trail
+from pfbench.oracles.bundle import ORACLES
+from pfbench.points.factored import IterateStorage
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import end, settle, started
+from pfbench.runs.loop.processes import end, start_process, wait_for_exit
 
 _POLL = 0.1
 """Seconds between two looks at the clock and the process while a method computes."""
@@ -31,28 +31,28 @@ _KEPT = ("hessian", "table")
 """Verbs whose answer stays here, and is asked further."""
 
 
-class _Link:
+class _MessageChannel:
     """One end of a pipe; `first` is 0 at one end and 1 at the other, so that numbers differ."""
 
     def __init__(self, pipe: Connection, first: int) -> None:
         self.pipe = pipe
-        self._next = first
+        self._next_number = first
         self._things: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
-        self._touched: dict[int, Trail] = {}
+        self._modified: dict[int, IterateStorage] = {}
 
     def send(self, *message: Any) -> None:
         """Send a message, with the storage that it or the last one received is about."""
         patterns: dict[int, Pattern] = {}
-        trails = dict(self._touched)
-        self._touched = {}
-        told = self._packed(message, trails, patterns)
+        trails = dict(self._modified)
+        self._modified = {}
+        reported = self._pickle(message, trails, patterns)
         states: dict[int, Any] = {}
         while missing := trails.keys() - states.keys():
             states |= {number: vars(trails[number]) for number in missing}
-            parts = self._packed(states, trails, patterns)
-        stored = parts if states else self._packed(states, trails, patterns)
-        self.pipe.send_bytes(pickle.dumps((pickle.dumps(patterns), stored, told)))
+            parts = self._pickle(states, trails, patterns)
+        stored = parts if states else self._pickle(states, trails, patterns)
+        self.pipe.send_bytes(pickle.dumps((pickle.dumps(patterns), stored, reported)))
 
     def receive(self) -> Any:
         """Return the next message.
@@ -62,64 +62,66 @@ class _Link:
         EOFError
             If the other end is gone.
         """
-        patterns, stored, told = pickle.loads(self.pipe.recv_bytes())
+        patterns, stored, reported = pickle.loads(self.pipe.recv_bytes())
         for number, pattern in pickle.loads(patterns).items():
             self._know(number, pattern)
-        for number, state in self._unpacked(stored).items():
-            vars(self._thing(number, Trail)).update(state)
-        self._touched = {}
-        return self._unpacked(told)
+        for number, state in self._unpickle(stored).items():
+            vars(self._remote_object(number, IterateStorage)).update(state)
+        self._modified = {}
+        return self._unpickle(reported)
 
-    def _know(self, number: int, thing: Any) -> None:
-        self._things[number] = thing  # kept, so that no other thing gets its id
-        self._numbers[id(thing)] = number
+    def _know(self, number: int, obj: Any) -> None:
+        self._things[number] = obj  # kept, so that no other thing gets its id
+        self._numbers[id(obj)] = number
 
-    def _thing(self, number: int, kind: type) -> Any:
+    def _remote_object(self, number: int, kind: type) -> Any:
         if number not in self._things:
             self._know(number, object.__new__(kind))
         return self._things[number]
 
-    def _packed(self, what: Any, trails: dict[int, Trail], patterns: dict[int, Pattern]) -> bytes:
-        def number(thing: Any) -> tuple[str, Any] | None:
-            kind = type(thing)
-            if isinstance(thing, np.dtype) and thing.isbuiltin:
-                return "dtype", thing.str  # which there is only one of, and is told by that
-            if kind not in (Trail, Pattern, object):
+    def _pickle(
+        self, obj: Any, trails: dict[int, IterateStorage], patterns: dict[int, Pattern]
+    ) -> bytes:
+        def number(obj: Any) -> tuple[str, Any] | None:
+            kind = type(obj)
+            if isinstance(obj, np.dtype) and obj.isbuiltin:
+                return "dtype", obj.str  # which there is only one of, and is told by that
+            if kind not in (IterateStorage, Pattern, object):
                 return None
-            if id(thing) not in self._numbers:
-                self._know(self._next, thing)
-                self._next += 2
+            if id(obj) not in self._numbers:
+                self._know(self._next_number, obj)
+                self._next_number += 2
                 if kind is Pattern:
-                    patterns[self._numbers[id(thing)]] = thing
-            if kind is Trail:
-                trails[self._numbers[id(thing)]] = thing
-            return kind.__name__, self._numbers[id(thing)]
+                    patterns[self._numbers[id(obj)]] = obj
+            if kind is IterateStorage:
+                trails[self._numbers[id(obj)]] = obj
+            return kind.__name__, self._numbers[id(obj)]
 
         buffer = io.BytesIO()
         pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
         pickler.persistent_id = number  # type: ignore[method-assign]
-        pickler.dump(what)
+        pickler.dump(obj)
         return buffer.getvalue()
 
-    def _unpacked(self, data: bytes) -> Any:
-        def thing(told: tuple[str, Any]) -> Any:
-            kind, number = told
+    def _unpickle(self, data: bytes) -> Any:
+        def load_reference(reference: tuple[str, Any]) -> Any:
+            kind, number = reference
             if kind == "dtype":
                 return np.dtype(number)
             if kind != "Trail":
-                return self._thing(number, object)
-            found = self._touched[number] = self._thing(number, Trail)
-            return found
+                return self._remote_object(number, object)
+            remote_object = self._modified[number] = self._remote_object(number, IterateStorage)
+            return remote_object
 
         unpickler = pickle.Unpickler(io.BytesIO(data))
-        unpickler.persistent_load = thing  # type: ignore[method-assign]
+        unpickler.persistent_load = load_reference  # type: ignore[method-assign]
         return unpickler.load()
 
 
 # --- where the problem is -------------------------------------------------------------------------
 
 
-def apart(
+def run_isolated(
     algorithm: Algorithm, ledger: Ledger, ask: Oracles, x: Point, rng: np.random.Generator
 ) -> Iterator[State]:
     """Yield the states of a method that runs in a process of its own.
@@ -138,8 +140,8 @@ def apart(
     InputError
         If the algorithm cannot be sent, or its process dies.
     """
-    process, here = started(_serve, threads())
-    link, kept = _Link(here, 0), dict[int, Any]()
+    process, current = start_process(_serve, threads())
+    link, retained = _MessageChannel(current, 0), dict[int, Any]()
     try:
         try:
             link.send(algorithm, x, rng, ask.n, ask.D)
@@ -149,22 +151,22 @@ def apart(
                 "put its class at the top of a file."
             ) from error
         while True:
-            kind, *told = _next(link, process, ledger)
+            kind, *reported = _receive_next(link, process, ledger)
             if kind == "state":
-                yield told[0]
+                yield reported[0]
                 link.send("on")
             elif kind == "end":
                 return
             elif kind == "raised":
-                raise told[0]
+                raise reported[0]
             else:
-                _answer(link, ask, kept, *told)
+                _answer(link, ask, retained, *reported)
     finally:
         end(process)
-        here.close()
+        current.close()
 
 
-def _next(link: _Link, process: Any, ledger: Ledger) -> Any:
+def _receive_next(link: _MessageChannel, process: Any, ledger: Ledger) -> Any:
     """Return the next message of a method; no clock stands still while it computes."""
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
@@ -181,27 +183,27 @@ def _next(link: _Link, process: Any, ledger: Ledger) -> Any:
 
 
 def _answer(
-    link: _Link,
+    link: _MessageChannel,
     ask: Oracles,
-    kept: dict[int, Any],
-    place: int,
+    objects: dict[int, Any],
+    index: int,
     verb: str,
-    given: Any,
+    value: Any,
     dropped: list[int],
 ) -> None:
     """Answer a call of the oracles, or of what one of them returned before."""
     for number in dropped:
-        kept.pop(number, None)
-    asked = kept[place] if place else ask
+        objects.pop(number, None)
+    oracles = objects[index] if index else ask
     try:
-        answer = getattr(asked, verb)
-        answer = answer(*given) if given is not None else answer
+        answer = getattr(oracles, verb)
+        answer = answer(*value) if value is not None else answer
     except Exception as error:
         link.send("raise", error)
         return
-    if not place and verb in _KEPT:
-        number = max(kept, default=0) + 1
-        kept[number] = answer
+    if not index and verb in _KEPT:
+        number = max(objects, default=0) + 1
+        objects[number] = answer
         answer = number
     link.send("answer", answer)
 
@@ -209,60 +211,60 @@ def _answer(
 # --- where the method is --------------------------------------------------------------------------
 
 
-class _Asked:
+class _RemoteOracles:
     """The oracles as the method has them: each verb is a message."""
 
-    def __init__(self, link: _Link, n: int, D: float) -> None:
+    def __init__(self, link: _MessageChannel, n: int, D: float) -> None:
         self.n, self.D = n, D
-        self._link, self._dropped = link, list[int]()
+        self._link, self._released = link, list[int]()
 
     def __getattr__(self, verb: str) -> Any:
-        if verb not in VERBS:
+        if verb not in ORACLES:
             raise AttributeError(f"'Oracles' object has no attribute '{verb}'")
 
-        def call(*given: Any) -> Any:
-            answer = self._ask(0, verb, given)
-            return _Kept(self, answer) if verb in _KEPT else answer
+        def call(*args: Any) -> Any:
+            answer = self._ask(0, verb, args)
+            return _RemoteObject(self, answer) if verb in _KEPT else answer
 
         return call
 
-    def _ask(self, place: int, verb: str, given: Any) -> Any:
-        dropped, self._dropped = self._dropped, []
-        self._link.send("ask", place, verb, given, dropped)
+    def _ask(self, index: int, verb: str, value: Any) -> Any:
+        dropped, self._released = self._released, []
+        self._link.send("ask", index, verb, value, dropped)
         kind, answer = self._link.receive()
         if kind == "raise":
             raise answer
         return answer
 
 
-class _Kept:
+class _RemoteObject:
     """Hessians or a table, which lie where the problem is."""
 
-    def __init__(self, asked: _Asked, place: int) -> None:
-        self._asked, self._place = asked, place
+    def __init__(self, oracles: _RemoteOracles, index: int) -> None:
+        self._oracles, self._position = oracles, index
 
     @property
-    def mean(self) -> Any:
+    def _remote_mean(self) -> Any:
         """The mean of the stored gradients."""
-        return self._asked._ask(self._place, "mean", None)
+        return self._oracles._ask(self._position, "mean", None)
 
     def __getattr__(self, verb: str) -> Any:
         if verb not in ("product", "batch", "difference", "replace"):
             raise AttributeError(verb)
-        return lambda *given: self._asked._ask(self._place, verb, given)
+        return lambda *value: self._oracles._ask(self._position, verb, value)
 
     def __del__(self) -> None:
-        self._asked._dropped.append(self._place)
+        self._oracles._released.append(self._position)
 
 
 def _serve(pipe: Connection, number: int) -> None:
     """Run a method to its end; runs in its own process."""
-    settle(number)
-    link = _Link(pipe, 1)
+    wait_for_exit(number)
+    link = _MessageChannel(pipe, 1)
     try:
         algorithm, x, rng, n, D = link.receive()
         with np.errstate(all="ignore"):  # as in the process of the run
-            for state in algorithm.run(_Asked(link, n, D), x, rng):
+            for state in algorithm.run(_RemoteOracles(link, n, D), x, rng):
                 link.send("state", state)
                 link.receive()
         link.send("end")
@@ -272,7 +274,7 @@ def _serve(pipe: Connection, number: int) -> None:
         _tell(link, error)
 
 
-def _tell(link: _Link, error: BaseException) -> None:
+def _tell(link: _MessageChannel, error: BaseException) -> None:
     """Send what a method raised; what cannot be sent, in words."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -14,30 +14,31 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.compiled import check_cache, set_threads
 from pfbench.kernels.libraries import LIBRARIES, load
+from pfbench.kernels.numba_compilation import check_cache, set_threads
 
 
-def started(serve: Callable[..., None], *given: object) -> tuple[BaseProcess, Connection]:
+def start_process(serve: Callable[..., None], *value: object) -> tuple[BaseProcess, Connection]:
     """Start a process that ends with this one; return it, with this end of a pipe to it.
 
     Parameters
     ----------
-    serve, given
-        What it does, with its own end of the pipe and what is given; first it must call `settle`.
+    serve, value
+        What it does, with its own end of the pipe and what is given; first it must call
+        `wait_for_exit`.
     """
     check_cache()
     how = _context()
-    here, far = how.Pipe()
-    process = how.Process(target=serve, args=(far, *given), daemon=True)
+    current, far = how.Pipe()
+    process = how.Process(target=serve, args=(far, *value), daemon=True)
     with _interrupts_held(), _main_hidden():
         process.start()
     far.close()
-    return process, here
+    return process, current
 
 
 def end(process: BaseProcess) -> None:
-    """Kill a process that was `started`, and every process of its group."""
+    """Kill a process that was `start_process`, and every process of its group."""
     if hasattr(os, "killpg") and process.pid:
         with suppress(ProcessLookupError, PermissionError):  # it may not have begun, or be gone
             os.killpg(process.pid, signal.SIGKILL)
@@ -45,12 +46,12 @@ def end(process: BaseProcess) -> None:
     process.join()
 
 
-def settle(number: int = 1) -> None:
-    """Make this process one that was `started`: it ends with its parent, which alone hears Ctrl-C.
+def wait_for_exit(number: int = 1) -> None:
+    """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
 
     It leads a group of its own, so that what it starts ends with it. It computes with one thread,
     so that N workers use N cores; in compiled loops with `number`.
-    """
+    """  # noqa: E501
     if hasattr(os, "setsid") and os.getsid(0) != os.getpid():
         os.setsid()
     # The parent decides what an interruption means.

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import real, text
+from pfbench.base.checks import check_real, check_text
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.failures import Place
-from pfbench.base.names import told
+from pfbench.base.failures import SourceLocation
+from pfbench.base.names import brief_repr
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
-from pfbench.runs.loop.axes import checked, draw
+from pfbench.runs.loop.axes import check_axis, draw
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +30,14 @@ STATUSES: Mapping[str, str] = {
 }
 """Every status of a run, with what it means."""
 
-HOLDS = frozenset({"finished", "target", "budget", "timeout"})
+COMPLETED = frozenset({"finished", "target", "budget", "timeout"})
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 
 NO_RESULT = frozenset({"error", "diverged"})
 """Statuses of runs whose final measures are not shown: they are of no result."""
 
-SAYS_NOTHING = frozenset({"killed"})
+UNINFORMATIVE = frozenset({"killed"})
 """Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 
@@ -70,7 +70,7 @@ class Run:
         The part of it spent inside oracles.
     failure_probability
         Bound of the probability that any certified interval shown for this run is wrong.
-    place
+    error_location
         The line of the method that raised; None if none did (and for a run read back from a store).
     note
         What is to be known of how the method went about it; empty if nothing is.
@@ -78,10 +78,10 @@ class Run:
         The point at the declared output (None for a run read back from a store).
     columns, rows
         The trace: column names and one tuple for each recorded iteration.
-    unmet
+    unmet_assumptions
         What the algorithm's theorem assumes and the problem is not known to meet, by its name in
         `pfbench.base.assumptions`.
-    own_output
+    yields_output
         Whether its states had outputs of their own, in place of the declared one; None if that is
         not known.
     """
@@ -90,7 +90,7 @@ class Run:
     algorithm: str
     parameters: Mapping[str, Any]
     schedule: str
-    unmet: tuple[str, ...] = ()
+    unmet_assumptions: tuple[str, ...] = ()
     seed: int
     status: str
     stop_reason: str
@@ -102,8 +102,8 @@ class Run:
     failure_probability: float
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
-    own_output: bool | None = None
-    place: Place | None = None
+    yields_output: bool | None = None
+    error_location: SourceLocation | None = None
     note: str = ""
     x: Point = None
 
@@ -118,21 +118,24 @@ class Run:
 
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
 
-    def last(self, measure: str) -> float:
+    def final_value(self, measure: str) -> float:
         """Return the last recorded value; infinite without one, and where there is no answer."""
-        if self.status not in HOLDS or text("measure", measure, "fw_gap") not in self.columns:
+        if (
+            self.status not in COMPLETED
+            or check_text("measure", measure, "fw_gap") not in self.columns
+        ):
             return math.inf
-        at = self.columns.index(measure)
-        values = (row[at] for row in reversed(self.rows))
+        index = self.columns.index(measure)
+        values = (row[index] for row in reversed(self.rows))
         return next((float(v) for v in values if v is not None and not math.isnan(v)), math.inf)
 
-    def first(self, measure: str, target: float) -> int | None:
+    def first_value(self, measure: str, target: float) -> int | None:
         """Return the number of the first row whose measure is at most `target`, None if none is."""
-        if text("measure", measure, "fw_gap") not in self.columns:
+        if check_text("measure", measure, "fw_gap") not in self.columns:
             return None
-        real("target", target)
-        at = self.columns.index(measure)
-        values = enumerate(row[at] for row in self.rows)
+        check_real("target", target)
+        index = self.columns.index(measure)
+        values = enumerate(row[index] for row in self.rows)
         return next((k for k, v in values if v is not None and -math.inf < v <= target), None)
 
     def plot(
@@ -143,40 +146,50 @@ class Run:
 
     def __repr__(self) -> str:
         """Return what was run, how it ended and what it took, in short."""
-        made = [f"{name}={count}" for name, count in self.counts.as_dict().items() if count]
+        texts = [f"{name}={count}" for name, count in self.counts.as_dict().items() if count]
         ended = f"{self.status} after {self.iterations} iterations"
-        told = ", ".join([ended, *made])
-        return f"<Run of {self.algorithm} on {self.problem}, seed {self.seed}: {told}>"
+        text = ", ".join([ended, *texts])
+        return f"<Run of {self.algorithm} on {self.problem}, seed {self.seed}: {text}>"
 
     def _repr_html_(self) -> str:
         """Return the run as Jupyter shows it."""
-        about = {
+        subject = {
             "problem": self.problem,
             "algorithm": self.algorithm,
             "schedule": self.schedule,
             "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
             "seed": str(self.seed),
             "status": f"{self.status}: {self.stop_reason}",
-            "where": "" if self.place is None else "{}:{}: {}".format(*self.place),
+            "where": ""
+            if self.error_location is None
+            else "{}:{}: {}".format(*self.error_location),
             "note": self.note,
             "iterations": self.iterations,
             "seconds": self.seconds,
         }
         counts = {name: number for name, number in self.counts.as_dict().items() if number}
         final = {name: value for name, value in self.final.items() if value is not None}
-        shown = html_fields(about, "run") + html_fields(counts, "oracle calls")
+        repr_html = html_fields(subject, "run") + html_fields(counts, "oracle calls")
         if self.status in NO_RESULT:
-            return shown
-        return shown + html_fields(final, "measures at the output")
+            return repr_html
+        return repr_html + html_fields(final, "measures at the output")
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
-        left_out = ("own_output", "place", "note", "columns", "rows", "x")
+        left_out = (
+            "yields_output",
+            "error_location",
+            "unmet_assumptions",
+            "note",
+            "columns",
+            "rows",
+            "x",
+        )
         return {
             "schema": 1,
             **{name: value for name, value in vars(self).items() if name not in left_out},
             "parameters": dict(self.parameters),
-            "unmet": list(self.unmet),
+            "unmet": list(self.unmet_assumptions),
             "counts": self.counts.as_dict(),
             "final": dict(self.final),
         }
@@ -191,7 +204,7 @@ def lower_ends(names: Collection[str]) -> frozenset[str]:
     return frozenset(f"{name}_lower" for name in names).intersection(names)
 
 
-def measures_of(columns: Collection[str]) -> list[str]:
+def list_measures(columns: Collection[str]) -> list[str]:
     """Return the measures among the columns of a trace, an interval by its upper end."""
     return [name for name in columns if name not in lower_ends(columns).union(TRACE_COLUMNS)]
 
@@ -207,7 +220,7 @@ def plot(
     Parameters
     ----------
     runs
-        From `pfbench.solve` or `pfbench.runs_in`.
+        From `pfbench.solve` or `pfbench.list_runs`.
     measure
         Its name in the traces; the first that all have if not given.
     against
@@ -230,18 +243,20 @@ def plot(
     except TypeError:
         listed = []
     if not listed or not all(isinstance(run, Run) for run in listed):
-        raise InputError(f"runs={told(runs)} must be a run, or several, from pf.solve.")
+        raise InputError(f"runs={brief_repr(runs)} must be a run, or several, from pf.solve.")
     common = [
         name
-        for name in measures_of(listed[0].columns)
-        if all(name in measures_of(run.columns) for run in listed)
+        for name in list_measures(listed[0].columns)
+        if all(name in list_measures(run.columns) for run in listed)
     ]
     if not common:
-        of = "this run" if len(listed) == 1 else "these runs"
-        what = "measure" if len(listed) == 1 else "measure in common"
-        raise InputError(f"the trace of {of} has no {what}: give solve() measures to record.")
-    measure = checked("measure", common[0] if measure is None else measure, common)
-    against = checked("count", against, TRACE_COLUMNS)
+        subject = "this run" if len(listed) == 1 else "these runs"
+        other_subject = "measure" if len(listed) == 1 else "measure in common"
+        raise InputError(
+            f"the trace of {subject} has no {other_subject}: give solve() measures to record."
+        )
+    measure = check_axis("measure", common[0] if measure is None else measure, common)
+    against = check_axis("count", against, TRACE_COLUMNS)
     problems = {run.problem for run in listed}
     curves = [
         dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
+from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.drive import drive
-from pfbench.runs.loop.ready import ready
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
 
 def solve(
     problem: Problem,
-    algorithm: Choice | Algorithm,
+    algorithm: AlgorithmSpec | Algorithm,
     *,
     seed: int = 0,
     budget: Budget | None = None,
@@ -45,11 +45,11 @@ def solve(
     InputError, Refused
         As `pfbench.solve`.
     """
-    integer("seed", seed, least=0)
-    integer("every", every, least=1)
+    check_integer("seed", seed, minimum=0)
+    check_integer("every", every, minimum=1)
     if time_limit is not None:
-        real("time_limit", time_limit, above=0.0)
-    made_ready = ready(problem, algorithm, measures, stop=stop, start=start)
+        check_real("time_limit", time_limit, above=0.0)
+    made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_ends(budget, stop, time_limit)
     return drive(
         made_ready,

@@ -7,8 +7,8 @@ from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend, Problem
 from pfbench.base.state import Point, State
-from pfbench.oracles import Ledger, Oracles, offering
-from pfbench.points import form_of, keep
+from pfbench.oracles import Ledger, Oracles, restrict_oracles
+from pfbench.points import infer_format, keep
 from pfbench.runs.loop.streams import PURPOSES, stream
 
 Listener = Callable[[str, tuple[Any, ...], Any], None]
@@ -87,13 +87,15 @@ class Steps:
         backend: Any = problem.open(self.streams["oracles"])
         if check is not None:
             check(backend)
-        self.form = form_of(self.start, problem.name)
+        self.form = infer_format(self.start, problem.name)
         if listener is not None:
             backend = Heard(backend, listener)
-        bundle = oracle_bundle(algorithm) if asks is None else offering(asks)
+        bundle = oracle_bundle(algorithm) if asks is None else restrict_oracles(asks)
         ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
-        self.states = _begun(lambda: run(ask, keep(self.start), self.streams["algorithm"]))
+        self.states = _iterate_after_start(
+            lambda: run(ask, keep(self.start), self.streams["algorithm"])
+        )
 
     def __iter__(self) -> Iterator[Step]:
         """Yield each update with the counts spent so far."""
@@ -120,14 +122,14 @@ class Heard:
         self._prefix, self._before = prefix, before
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._backend, name)
+        value = getattr(self._backend, name)
         if name not in (_PARTS[self._prefix] if self._prefix else HEARD):
-            return found
+            return value
         verb = f"{self._prefix}.{name}" if self._prefix else name
 
         def call(*arguments: Any) -> Any:
             copies = tuple(map(keep, arguments)) if name in _PARTS else ()
-            answer = found(*arguments)
+            answer = value(*arguments)
             self._listener(verb, (*self._before, *arguments), answer)
             return Heard(answer, self._listener, name, copies) if name in _PARTS else answer
 
@@ -145,15 +147,15 @@ def oracle_bundle(algorithm: Any) -> type[Oracles]:
     except Exception as error:
         error.add_note("where it says what it asks")
         raise
-    return Oracles if asks is None else offering(frozenset(asks))
+    return Oracles if asks is None else restrict_oracles(frozenset(asks))
 
 
-def _begun(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
+def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
     """Yield the states of a run; what raises before the first raises at the first."""
-    found = begin()
-    if not isinstance(found, Iterator):
+    states = begin()
+    if not isinstance(states, Iterator):
         raise InputError(
-            f"run(ask, x, rng) returned a {type(found).__name__}: let it yield a State after each "
+            f"run(ask, x, rng) returned a {type(states).__name__}: let it yield a State after each "
             "update."
         )
-    yield from found
+    yield from states

@@ -19,10 +19,10 @@ _MOST_AHEAD = 1 << 13
 def stream(seed: int, purpose: str) -> np.random.Generator:
     """Return the random stream of one purpose; it depends on the user's seed and nothing else."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
-    return Ahead(bits) if purpose == "algorithm" else np.random.Generator(bits)
+    return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
 
 
-class Ahead(np.random.Generator):
+class PrefetchingGenerator(np.random.Generator):
     """A generator of numpy that draws batches of indices ahead, several at once.
 
     What it returns is bit for bit what numpy's generator returns: before anything but indices below
@@ -30,10 +30,10 @@ class Ahead(np.random.Generator):
     One call costs numpy as much as a thousand indices, so that small batches are much quicker.
     """
 
-    _most = _MOST_AHEAD
+    _prefetch_limit = _MOST_AHEAD
     _bound = 0
     _batches = 1
-    _at = _end = 0
+    _position = _end = 0
 
     def integers(
         self,
@@ -45,21 +45,23 @@ class Ahead(np.random.Generator):
     ) -> Any:
         """As numpy's."""
         plain = high is None and dtype is np.int64 and not endpoint
-        if not (plain and type(low) is int and type(size) is int and 0 < size < self._most):
-            self._take_back()
+        if not (
+            plain and type(low) is int and type(size) is int and 0 < size < self._prefetch_limit
+        ):
+            self._rewind()
             return super().integers(low, high, size, dtype, endpoint)
-        first = self._at
+        first = self._position
         if low != self._bound or first + size > self._end:
-            self._draw(low, size)
+            self._prefetch(low, size)
             first = 0
-        self._at = first + size
-        return self._block[first : self._at]
+        self._position = first + size
+        return self._block[first : self._position]
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
         """Whoever has seen it can draw from it: from then on, nothing is drawn ahead."""
-        self._take_back()
-        self._most = 0
+        self._rewind()
+        self._prefetch_limit = 0
         return super().bit_generator
 
     def __reduce__(self) -> Any:
@@ -67,34 +69,36 @@ class Ahead(np.random.Generator):
         _ = self.bit_generator
         return super().__reduce__()
 
-    def _draw(self, bound: int, size: int) -> None:
+    def _prefetch(self, bound: int, size: int) -> None:
         """Draw a batch, and as many more as were drawn since anything else was."""
-        batches = min(2 * self._batches, self._most // size) if bound == self._bound else 1
-        self._take_back()
+        batches = (
+            min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
+        )
+        self._rewind()
         if batches > 1:
             self._state = super().bit_generator.state
         self._block: Integers = super().integers(bound, size=batches * size)
         self._bound, self._batches, self._end = bound, batches, batches * size
 
-    def _take_back(self) -> None:
+    def _rewind(self) -> None:
         """Let the stream stand where it would if nothing had been drawn ahead."""
-        if self._at < self._end:
+        if self._position < self._end:
             super().bit_generator.state = self._state
-            super().integers(self._bound, size=self._at)
-        self._bound = self._at = self._end = 0
+            super().integers(self._bound, size=self._position)
+        self._bound = self._position = self._end = 0
 
 
-def _after_taking_back(method: Callable[..., Any]) -> Callable[..., Any]:
+def _rewinding(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of numpy's generator that first takes back what was drawn ahead."""
 
     @wraps(method)
-    def call(self: Ahead, *given: Any, **named: Any) -> Any:
-        self._take_back()
-        return method(self, *given, **named)
+    def call(self: PrefetchingGenerator, *args: Any, **keywords: Any) -> Any:
+        self._rewind()
+        return method(self, *args, **keywords)
 
     return call
 
 
 for _name, _method in vars(np.random.Generator).items():
-    if callable(_method) and _name not in vars(Ahead) and not _name.startswith("_"):
-        setattr(Ahead, _name, _after_taking_back(_method))
+    if callable(_method) and _name not in vars(PrefetchingGenerator) and not _name.startswith("_"):
+        setattr(PrefetchingGenerator, _name, _rewinding(_method))

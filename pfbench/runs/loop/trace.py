@@ -4,21 +4,21 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pfbench.base.errors import Diverged, StalePoint, in_words
-from pfbench.base.names import told
+from pfbench.base.errors import DivergedError, StalePoint, format_error
+from pfbench.base.names import brief_repr
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
-from pfbench.measures.own import OwnMeasure
+from pfbench.measures.user_measure import UserMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
-OF_STEPS = frozenset({"estimator_error", "coin"})
+STEP_MEASURES = frozenset({"estimator_error", "coin"})
 """Measures of a step, which its output does not have."""
 
-OF_POINTS = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
+POINT_MEASURES = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
 """Measures that read nothing of a state but its point."""
 
-OUTSIDE = "is outside the feasible set"
+OUTSIDE_REASON = "is outside the feasible set"
 """Is in the reason of a run that ends since it left the set."""
 
 
@@ -38,9 +38,9 @@ class Trace:
         How many of the intervals hold but with a certain probability.
     undefined
         The measures that were not defined somewhere.
-    of_points
+    point_measures
         Whether nothing of a state but its point is measured.
-    failed
+    failed_measures
         Which point lies outside the set, or why a measure failed, in words; else empty.
     """
 
@@ -48,24 +48,24 @@ class Trace:
         self.rows: list[dict[str, Any]] = []
         self.certificates = 0
         self.undefined: set[str] = set()
-        self.failed = ""
+        self.failed_measures = ""
         self._problem, self._measures = problem, measures
         self._brackets = set(BRACKETS)
-        self.of_points = all(
-            name.partition("[")[0] in OF_POINTS and not isinstance(measure, OwnMeasure)
+        self.point_measures = all(
+            name.partition("[")[0] in POINT_MEASURES and not isinstance(measure, UserMeasure)
             for name, measure in measures.items()
         )
 
-    def record(self, arrival: tuple[Any, ...], state: State) -> Mapping[str, Any]:
+    def record(self, target_row: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.
 
         An iterate outside the set is not measured, and ends the run (see `failed`).
         """
-        row = dict(zip(TRACE_COLUMNS, arrival, strict=True))
+        row = dict(zip(TRACE_COLUMNS, target_row, strict=True))
         self.rows.append(row)
-        inside = not self._measures or self._is_inside(state.x, f"of iteration {arrival[0]}")
+        inside = not self._measures or self._is_inside(state.x, f"of iteration {target_row[0]}")
         for name, measure in self._measures.items():
-            lower, upper = self._measured(name, measure, state) if inside else (None, None)
+            lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
             row[name] = math.nan if upper is None else upper
             if upper is None:
                 self.undefined.add(name)
@@ -83,12 +83,12 @@ class Trace:
         inside = self._is_inside(state.x, "that is the output")
         measures = available(self._problem)
         for name, measure in self._measures.items():
-            if isinstance(measure, OwnMeasure) or name.endswith("]"):
+            if isinstance(measure, UserMeasure) or name.endswith("]"):
                 measures[name] = measure
         for name, measure in measures.items():
-            if name in OF_STEPS:
+            if name in STEP_MEASURES:
                 continue
-            lower, upper = self._measured(name, measure, state) if inside else (None, None)
+            lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
             final[name] = finite(upper)
             if lower is not None or name in BRACKETS:
                 final[f"{name}_lower"] = finite(lower)
@@ -112,14 +112,14 @@ class Trace:
         """Return whether a point is in the set; note as a failure that it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
-            wrong = f"the point {which} {OUTSIDE} {self._problem.set.name}"
+            wrong = f"the point {which} {OUTSIDE_REASON} {self._problem.set.name}"
         except Exception as error:
-            inside, wrong = False, f"contains(x) of the feasible set failed: {in_words(error)}"
+            inside, wrong = False, f"contains(x) of the feasible set failed: {format_error(error)}"
         if not inside:
-            self.failed = self.failed or wrong
+            self.failed_measures = self.failed_measures or wrong
         return inside
 
-    def _measured(
+    def _evaluate(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
         """Return the lower end, if there is one, and the value; None where it is not defined.
@@ -128,20 +128,22 @@ class Trace:
         """
         try:
             result = measure(self._problem, state)
-        except (Diverged, StalePoint):
+        except (DivergedError, StalePoint):
             return None, None
         except Exception as error:
-            self.failed = self.failed or f"the measure {name} failed: {in_words(error)}"
+            self.failed_measures = (
+                self.failed_measures or f"the measure {name} failed: {format_error(error)}"
+            )
             return None, None
-        for one in result if isinstance(result, tuple) else (result,):
-            if one is not None and not hasattr(one, "__float__"):
-                wrong = f"the measure {name} returned {told(one)}, which is no number"
-                self.failed = self.failed or wrong
+        for value in result if isinstance(result, tuple) else (result,):
+            if value is not None and not hasattr(value, "__float__"):
+                wrong = f"the measure {name} returned {brief_repr(value)}, which is no number"
+                self.failed_measures = self.failed_measures or wrong
                 return None, None
         if not isinstance(result, tuple):
             return None, result
         # Nobody knows how sure somebody's own interval is.
-        self.certificates += result[0] != result[1] and not isinstance(measure, OwnMeasure)
+        self.certificates += result[0] != result[1] and not isinstance(measure, UserMeasure)
         return result
 
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import unknown_name_error
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
-from pfbench.runs.planning.fields import PROJECTING
-from pfbench.runs.planning.study import Named, Spec, Study
-from pfbench.runs.planning.template import filled, names_in
-from pfbench.runs.planning.tune import Tuned
+from pfbench.runs.planning.spec_fields import PROJECTING
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.template import fill_template, placeholder_names
+from pfbench.runs.planning.tune import TunedMethod
 
 
-def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
+def add_candidate(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     """Return a suite with a method on it, and the labels that the method has there.
 
     A method of the catalogue without parameters has those of the suite, where the suite has it.
@@ -37,43 +37,52 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     study, selector = suite.study, Selector.parse(text)
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
-        raise unknown("algorithm", selector.name, ALGORITHMS)
-    there = _labels(study, selector.name)
-    if there and not selector.texts:
-        return suite, there
+        raise unknown_name_error("algorithm", selector.name, ALGORITHMS)
+    labels = _labels(study, selector.name)
+    if labels and not selector.texts:
+        return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
-    given = _filled(selector, _needed(selector, suite.candidate))
-    tried = {name: value for name, value in given.items() if isinstance(value, list)}
+    fill_templates = _fill_templates(
+        selector, _collect_required_parameters(selector, suite.candidate)
+    )
+    tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}
     if not tried:
-        label = _free(label, study.labels)
-        methods = (*study.algorithms, Named(label, _with(selector, given)))
-        return suite.each(lambda study: replace(study, algorithms=methods)), (label,)
+        label = _free_label(label, study.labels)
+        methods = (
+            *study.algorithms,
+            LabelledSelector(label, _with_parameters(selector, fill_templates)),
+        )
+        return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
         raise InputError(f"the suite {suite.name} has lists in candidate, and no [tune]: add it.")
-    label = _free(label, [method.label for method in study.tune.methods])
-    braces = given | {name: f"{{{name}}}" for name in tried}
-    tuned = Tuned(label, _with(selector, braces), tried)
+    label = _free_label(label, [method.label for method in study.tune.methods])
+    braces = fill_templates | {name: f"{{{name}}}" for name in tried}
+    tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
-    return suite.each(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
+    return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
 
 
 def _labels(study: Study, name: str) -> tuple[str, ...]:
     """Return the labels under which a study has a method, as published and tuned."""
-    named = [(one.label, one.selector) for one in study.algorithms]
-    named += [(one.tuned_label, one.selector) for one in study.tuned_methods]
+    named = [(entry.label, entry.selector) for entry in study.algorithms]
+    named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
 
 
-def _needed(selector: Selector, offered: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_required_parameters(
+    selector: Selector, available: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return what is offered of the parameters that a class needs, and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
     asks: frozenset[str] = getattr(_kind(selector.name), "requires", frozenset())
     if "lo" not in asks:
-        offered = {**offered, **offered.get(PROJECTING, {})}
+        available = {**available, **available.get(PROJECTING, {})}
     parameters = _parameters(selector.name)
-    needed = [name for name, one in parameters.items() if one.default is one.empty]
-    return {name: offered[name] for name in needed if name in offered.keys() - selector.texts}
+    needed = [
+        name for name, parameter in parameters.items() if parameter.default is parameter.empty
+    ]
+    return {name: available[name] for name in needed if name in available.keys() - selector.texts}
 
 
 def _kind(name: str) -> Any:
@@ -89,31 +98,42 @@ def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
-def _filled(selector: Selector, given: dict[str, Any]) -> dict[str, Any]:
+def _fill_templates(selector: Selector, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters whose texts name in braces none but those that are tuned over."""
-    values = {**_defaults(selector), **selector.texts, **given}
-    values = {of: f"{{{of}}}" if isinstance(one, list) else one for of, one in values.items()}
+    values = {**_defaults(selector), **selector.texts, **parameters}
+    values = {
+        key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
+    }
 
-    def fill(of: str, text: str) -> str:
-        names = names_in(text, where=f"candidate.{of}")
-        known = dict.fromkeys(names, 1) | values
-        return filled(text, where=f"candidate.{of}", giver="the method", values=known)
+    def fill(subject: str, text: str) -> str:
+        names = placeholder_names(text, location=f"candidate.{subject}")
+        existing = dict.fromkeys(names, 1) | values
+        return fill_template(
+            text, location=f"candidate.{subject}", giver="the method", values=existing
+        )
 
-    return {of: fill(of, one) if isinstance(one, str) else one for of, one in given.items()}
+    return {
+        name: fill(name, parameter) if isinstance(parameter, str) else parameter
+        for name, parameter in parameters.items()
+    }
 
 
 def _defaults(selector: Selector) -> dict[str, Any]:
     """Return the parameters of a class that have a default number."""
     parameters = _parameters(selector.name)
-    return {of: one.default for of, one in parameters.items() if isinstance(one.default, int)}
+    return {
+        name: parameter.default
+        for name, parameter in parameters.items()
+        if isinstance(parameter.default, int)
+    }
 
 
-def _with(selector: Selector, values: Mapping[str, Any]) -> str:
+def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
     """Return a selector with further parameters."""
     pairs = [f"{name}={value}" for name, value in {**selector.texts, **values}.items()]
     return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
 
 
-def _free(label: str, taken: list[str] | tuple[str, ...]) -> str:
+def _free_label(label: str, used: list[str] | tuple[str, ...]) -> str:
     """Return a label that nothing else has."""
-    return label if label not in taken else f"{label} (compared)"
+    return label if label not in used else f"{label} (compared)"

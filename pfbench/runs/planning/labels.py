@@ -8,40 +8,40 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 
 
-def labels_of(selectors: Sequence[str]) -> list[str]:
+def make_labels(selectors: Sequence[str]) -> list[str]:
     """Return a label for each of different selectors.
 
     It is the name (of MODULE:NAME only NAME, where that is enough), followed by those parameters
     in which selectors of the same name differ. A selector whose name has names in braces is its own
     label.
     """
-    parsed = [_parsed(text) for text in selectors]
-    short = _short_names([name for name, _ in parsed])
+    parsed = [_parse_selector(text) for text in selectors]
+    short = _shorten_names([name for name, _ in parsed])
     namesakes = Counter(name for name, _ in parsed)
     times = Counter((name, *pair) for name, texts in parsed for pair in texts.items())
-    found = []
+    labels = []
     for name, texts in parsed:
-        told = [pair for pair in texts.items() if times[name, *pair] < namesakes[name]]
-        inside = ",".join(f"{key}={value}" for key, value in told)
-        found.append(f"{short[name]}[{inside}]" if inside else short[name])
-    if len(set(found)) < len(found):
+        reported = [pair for pair in texts.items() if times[name, *pair] < namesakes[name]]
+        inside = ",".join(f"{key}={value}" for key, value in reported)
+        labels.append(f"{short[name]}[{inside}]" if inside else short[name])
+    if len(set(labels)) < len(labels):
         return list(selectors)
-    return found
+    return labels
 
 
-def title_of(values: Mapping[str, Any]) -> str:
+def setting_title(values: Mapping[str, Any]) -> str:
     """Return the title of a setting: its values by their names."""
-    return ", ".join(f"{name} = {written(value)}" for name, value in values.items())
+    return ", ".join(f"{name} = {format_setting_value(value)}" for name, value in values.items())
 
 
-def written(value: Any) -> str:
+def format_setting_value(value: Any) -> str:
     """Return a value of a setting as titles have it."""
     if isinstance(value, float) and float(f"{value:g}") == value:
         return f"{value:g}"
     return str(value)
 
 
-def _parsed(text: str) -> tuple[str, Mapping[str, str]]:
+def _parse_selector(text: str) -> tuple[str, Mapping[str, str]]:
     try:
         selector = Selector.parse(text)
     except InputError:
@@ -49,7 +49,7 @@ def _parsed(text: str) -> tuple[str, Mapping[str, str]]:
     return selector.name, selector.texts
 
 
-def _short_names(names: Sequence[str]) -> dict[str, str]:
+def _shorten_names(names: Sequence[str]) -> dict[str, str]:
     """Return NAME for MODULE:NAME, but where two of these would be the same."""
     last = {name: name.rpartition(":")[2] or name for name in names}
     times = Counter(last.values())

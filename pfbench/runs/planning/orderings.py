@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from pfbench.base.checks import real
-from pfbench.base.errors import InputError, Noting
+from pfbench.base.checks import check_real
+from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names
-from pfbench.runs.loop.stop import in_trace
-from pfbench.runs.planning import fields
-from pfbench.runs.planning.published import Ordering, Unit
+from pfbench.runs.loop.stop import trace_name
+from pfbench.runs.planning import spec_fields
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Study
-from pfbench.runs.planning.template import names_in
-from pfbench.runs.planning.toml import said
+from pfbench.runs.planning.template import placeholder_names
+from pfbench.runs.planning.toml import abbreviate
 
 T = TypeVar("T")
 
@@ -21,46 +21,50 @@ FIELDS = (
 )
 """What an ordering may say; source and order must be there."""
 
-OF_UNIT = ("name", "weights", "otherwise", "says", "place")
+UNIT_FIELDS = ("name", "weights", "otherwise", "says", "place")
 """What a unit may say; name and weights must be there."""
 
 DERIVED = "suboptimality"
 """A measure that no run records: it is computed from the objective."""
 
 
-def orderings(field: str, value: Any) -> Sequence[Ordering]:
+def orderings(field: str, value: Any) -> Sequence[PublishedOrdering]:
     """Return the orders; whether the study has what they name is not looked at."""
-    return _each(field, value, _ordering)
+    return _read_tables(field, value, _ordering)
 
 
 def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return the labels of each method's forms; whether the study has them is not looked at."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {said(value)} must be a table: for each method its forms.")
-    found = {name: texts(f"{field}.{name}", of) for name, of in value.items()}
-    for name, of in found.items():
-        if not of or len(set(of)) < len(of):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must be a table: for each method its forms."
+        )
+    forms = {name: texts(f"{field}.{name}", source) for name, source in value.items()}
+    for name, form in forms.items():
+        if not form or len(set(form)) < len(form):
             raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
-    return found
+    return forms
 
 
-def units(field: str, value: Any) -> Sequence[Unit]:
+def units(field: str, value: Any) -> Sequence[CostUnit]:
     """Return the units of a paper, its own first."""
-    return _each(field, value, _unit)
+    return _read_tables(field, value, _unit)
 
 
-def _each(field: str, value: Any, read: Callable[[str, Mapping[str, Any]], T]) -> Sequence[T]:
+def _read_tables(
+    field: str, value: Any, read: Callable[[str, Mapping[str, Any]], T]
+) -> Sequence[T]:
     """Return what is read of each table; all that is wrong is told at once."""
-    noting = Noting()
-    found: list[T] = []
-    for number, table in enumerate(fields.tables(field, value), 1):
+    noting = ErrorCollector()
+    tables: list[T] = []
+    for number, table in enumerate(spec_fields.tables(field, value), 1):
         with noting():
-            found.append(read(f"{field} {number}", table))
-    noting.refuse()
-    return found
+            tables.append(read(f"{field} {number}", table))
+    noting.collect()
+    return tables
 
 
-def check_forms(where: str, study: Study) -> None:
+def check_forms(location: str, study: Study) -> None:
     """Refuse forms and units of algorithms that a study does not have.
 
     Raises
@@ -68,25 +72,27 @@ def check_forms(where: str, study: Study) -> None:
     InputError
         If a label is unknown, a name is an algorithm's, too, or what a unit charges is wrong.
     """
-    known = study.every_label
+    all_labels = study.all_labels
     for name, labels in study.forms.items():
-        check_names(f"algorithm in {where}: forms.{name}", labels, known)
-        if name in known and name not in labels:
-            raise InputError(f"{where}: forms.{name} has the name of another algorithm: rename it.")
+        check_names(f"algorithm in {location}: forms.{name}", labels, all_labels)
+        if name in all_labels and name not in labels:
+            raise InputError(
+                f"{location}: forms.{name} has the name of another algorithm: rename it."
+            )
     for unit in study.units:
-        check_names(f"algorithm in {where}: unit {unit.name!r}", unit.otherwise, known)
-        for label in known:
+        check_names(f"algorithm in {location}: unit {unit.name!r}", unit.exceptions, all_labels)
+        for label in all_labels:
             for setting in study.settings:
-                study.charged(unit, label, setting.values)
+                study.unit_cost(unit, label, setting.values)
 
 
 def names_in_units(study: Study) -> set[str]:
     """Return the names in braces that the units of a study ask for."""
-    texts = [text for one in study.units for text in (one.weights, *one.otherwise.values())]
-    return set().union(*(names_in(text, where="unit") for text in texts))
+    texts = [text for unit in study.units for text in (unit.weights, *unit.exceptions.values())]
+    return set().union(*(placeholder_names(text, location="unit") for text in texts))
 
 
-def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
+def resolve_ordering(location: str, ordering: PublishedOrdering, study: Study) -> PublishedOrdering:
     """Return an order with its measure; by default that of the targets, or else the first.
 
     Raises
@@ -95,55 +101,58 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
         If it names an algorithm, a problem, a setting or a measure that the study does not have.
     """
     derived = [DERIVED] if "objective" in study.measures else []
-    for thing, given, known in (
-        ("algorithm", ordering.names, [*study.every_label, *study.forms]),
+    for component, value, existing in (
+        ("algorithm", ordering.names, [*study.all_labels, *study.forms]),
         ("problem", ordering.problems, [problem.label for problem in study.problems]),
         ("setting", ordering.settings, [setting.title for setting in study.settings]),
         ("measure", [ordering.measure] if ordering.measure else [], [*study.measures, *derived]),
     ):
-        check_names(f"{thing} in {where}", given, known)
+        check_names(f"{component} in {location}", value, existing)
     own = study.stop.measure if study.stop else study.measures[0]
     return replace(ordering, measure=ordering.measure or own)
 
 
 def _check_fields(
-    where: str, table: Mapping[str, Any], known: Sequence[str], needed: Sequence[str]
+    location: str, table: Mapping[str, Any], existing: Sequence[str], needed: Sequence[str]
 ) -> None:
-    check_names(f"field of {where}", table, known)
+    check_names(f"field of {location}", table, existing)
     for name in needed:
         if name not in table:
-            raise InputError(f"{where}: the field {name} is missing.")
+            raise InputError(f"{location}: the field {name} is missing.")
 
 
-def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
-    _check_fields(where, table, FIELDS, ("source", "order"))
+def _ordering(location: str, table: Mapping[str, Any]) -> PublishedOrdering:
+    _check_fields(location, table, FIELDS, ("source", "order"))
     target = table.get("target")
-    return Ordering(
-        fields.text(f"{where}: source", table["source"]),
-        fields.any_text(f"{where}: says", table.get("says", "")),
-        _order(f"{where}: order", table["order"]),
-        in_trace(fields.any_text(f"{where}: measure", table.get("measure", ""))),
-        None if target is None else real(f"{where}: target", target),
-        texts(f"{where}: problems", table.get("problems", [])),
-        texts(f"{where}: settings", table.get("settings", [])),
-        fields.any_text(f"{where}: place", table.get("place", "")),
-        fields.any_text(f"{where}: states", table.get("states", "")),
+    return PublishedOrdering(
+        spec_fields.text(f"{location}: source", table["source"]),
+        spec_fields.any_text(f"{location}: says", table.get("says", "")),
+        _order(f"{location}: order", table["order"]),
+        trace_name(spec_fields.any_text(f"{location}: measure", table.get("measure", ""))),
+        None if target is None else check_real(f"{location}: target", target),
+        texts(f"{location}: problems", table.get("problems", [])),
+        texts(f"{location}: settings", table.get("settings", [])),
+        spec_fields.any_text(f"{location}: place", table.get("place", "")),
+        spec_fields.any_text(f"{location}: states", table.get("states", "")),
     )
 
 
-def _unit(where: str, table: Mapping[str, Any]) -> Unit:
-    _check_fields(where, table, OF_UNIT, ("name", "weights"))
+def _unit(location: str, table: Mapping[str, Any]) -> CostUnit:
+    _check_fields(location, table, UNIT_FIELDS, ("name", "weights"))
     otherwise = table.get("otherwise", {})
     if not isinstance(otherwise, Mapping):
         raise InputError(
-            f"{where}: otherwise = {said(otherwise)} must be a table: weights by label."
+            f"{location}: otherwise = {abbreviate(otherwise)} must be a table: weights by label."
         )
-    return Unit(
-        fields.text(f"{where}: name", table["name"]),
-        fields.text(f"{where}: weights", table["weights"]),
-        {of: fields.text(f"{where}: otherwise.{of}", one) for of, one in otherwise.items()},
-        fields.any_text(f"{where}: says", table.get("says", "")),
-        fields.any_text(f"{where}: place", table.get("place", "")),
+    return CostUnit(
+        spec_fields.text(f"{location}: name", table["name"]),
+        spec_fields.text(f"{location}: weights", table["weights"]),
+        {
+            key: spec_fields.text(f"{location}: otherwise.{key}", item)
+            for key, item in otherwise.items()
+        },
+        spec_fields.any_text(f"{location}: says", table.get("says", "")),
+        spec_fields.any_text(f"{location}: place", table.get("place", "")),
     )
 
 
@@ -151,17 +160,19 @@ def _order(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Return the places: a label each, or a list of labels."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
-            f"{field} = {said(value)} must list two labels or more, the best first; a list within "
+            f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list within "  # noqa: E501
             "it is one place."
         )
-    found = tuple(texts(f"{field}[{k}]", one) for k, one in enumerate(value))
-    named = [label for place in found for label in place]
-    if not all(found) or len(set(named)) < len(named):
-        raise InputError(f"{field} = {said(value)} must have each label once, and no empty place.")
-    return found
+    result = tuple(texts(f"{field}[{k}]", item) for k, item in enumerate(value))
+    named = [label for location in result for label in location]
+    if not all(result) or len(set(named)) < len(named):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must have each label once, and no empty place."
+        )
+    return result
 
 
 def texts(field: str, value: Any) -> tuple[str, ...]:
     """Return texts: a list of them, or a single one."""
     listed = value if isinstance(value, list) else [value]
-    return tuple(fields.text(f"{field}[{k}]", one) for k, one in enumerate(listed))
+    return tuple(spec_fields.text(f"{field}[{k}]", item) for k, item in enumerate(listed))

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector, own_in
+from pfbench.base.selectors import Selector
+from pfbench.base.selectors import user_names as own_in
 from pfbench.runs.loop.stop import Stop
 
 MOST_RUNS = 100_000
@@ -57,7 +58,7 @@ class PlannedRun:
         }
 
     @classmethod
-    def of_json(cls, plan: Mapping[str, Any]) -> "PlannedRun":
+    def from_json(cls, plan: Mapping[str, Any]) -> "PlannedRun":
         """Return the run that `as_json` wrote.
 
         Raises
@@ -67,33 +68,33 @@ class PlannedRun:
         """
         try:
             budget, stop = plan["budget"], plan["stop"]
-            given = {field.name: plan[field.name] for field in fields(cls)} | {
+            arguments = {field.name: plan[field.name] for field in fields(cls)} | {
                 "measures": tuple(plan["measures"]),
                 "budget": None if budget is None else Budget(**budget),
                 "stop": None if stop is None else Stop(*stop),
             }
-            for text in (plan["problem"], plan["algorithm"], *given["measures"]):
+            for text in (plan["problem"], plan["algorithm"], *arguments["measures"]):
                 if not isinstance(text, str):
                     raise TypeError(f"{text!r} is no selector")
-            found = cls(**given)
-            integer("every", found.every, least=1)
-            integer("seed", found.seed, least=0)
+            planned_run = cls(**arguments)
+            check_integer("every", planned_run.every, minimum=1)
+            check_integer("seed", planned_run.seed, minimum=0)
             for name in ("time_limit", "memory_limit"):
-                if given[name] is not None:
-                    real(name, given[name], above=0.0)
-            for text in (found.problem, found.algorithm, *found.measures):
+                if arguments[name] is not None:
+                    check_real(name, arguments[name], above=0.0)
+            for text in (planned_run.problem, planned_run.algorithm, *planned_run.measures):
                 Selector.parse(text)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"this is no planned run ({type(error).__name__}: {error})."
             ) from error
-        return found
+        return planned_run
 
     @property
-    def own_selectors(self) -> tuple[str, ...]:
+    def user_selectors(self) -> tuple[str, ...]:
         """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
         named = (self.problem, self.algorithm, *self.measures)
-        return tuple(text for text in named if own_names([text]))
+        return tuple(text for text in named if user_names([text]))
 
     @property
     def code(self) -> str:
@@ -102,16 +103,16 @@ class PlannedRun:
         A worker that has run user-defined code makes only runs of the same.
         """
         target = [] if self.stop is None else [self.stop.measure]
-        own = own_names([self.problem, self.algorithm, *self.measures, *target])
+        own = user_names([self.problem, self.algorithm, *self.measures, *target])
         return " ".join([self.algorithm.partition("[")[0], *own]) if own else ""
 
 
-def own_names(selectors: Iterable[str]) -> list[str]:
+def user_names(selectors: Iterable[str]) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""
     return list(dict.fromkeys(name for text in selectors for name in own_in(text)))
 
 
-def own_in_full(selectors: Iterable[str]) -> list[str]:
+def user_imports(selectors: Iterable[str]) -> list[str]:
     """Return what selectors MODULE:NAME import and with what they call it, a text for each name.
 
     Where selectors differ in a parameter, all its values are there; of more than six numbers, the
@@ -122,22 +123,22 @@ def own_in_full(selectors: Iterable[str]) -> list[str]:
     InputError
         If a selector cannot be read.
     """
-    given: dict[str, dict[str, dict[str, None]]] = {}
+    arguments: dict[str, dict[str, dict[str, None]]] = {}
     for text in dict.fromkeys(selectors):
         selector = Selector.parse(text)
         for own in own_in(text):
-            parameters = given.setdefault(own, {})
+            parameters = arguments.setdefault(own, {})
             for name, value in selector.texts.items() if own == selector.name else ():
                 parameters.setdefault(name, {})[value] = None
     return [
-        f"{name}[{','.join(f'{key}={_one_of(list(values))}' for key, values in found.items())}]"
-        if found
+        f"{name}[{','.join(f'{key}={_join_values(list(values))}' for key, values in argument.items())}]"  # noqa: E501
+        if argument
         else name
-        for name, found in given.items()
+        for name, argument in arguments.items()
     ]
 
 
-def _one_of(values: Sequence[str]) -> str:
+def _join_values(values: Sequence[str]) -> str:
     """Return a parameter's values as texts in one; a text that is no number is never left out."""
     texts = [value for value in values if not _NUMBER.fullmatch(value)]
     numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
@@ -146,12 +147,12 @@ def _one_of(values: Sequence[str]) -> str:
     return " or ".join([*texts, *numbers])
 
 
-def check_number(where: str, factors: Mapping[str, int]) -> int:
+def check_number(location: str, factors: Mapping[str, int]) -> int:
     """Return how many runs a product has, before any of them is made.
 
     Parameters
     ----------
-    where
+    location
         The place that the message names.
     factors
         How many there are of what is multiplied, by its name in the plural.
@@ -165,6 +166,6 @@ def check_number(where: str, factors: Mapping[str, int]) -> int:
     if number > MOST_RUNS:
         product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
         raise InputError(
-            f"{where} plans {number:,} runs ({product}), and {MOST_RUNS:,} is the most: split it."
+            f"{location} plans {number:,} runs ({product}), and {MOST_RUNS:,} is the most: split it."  # noqa: E501
         )
     return number

@@ -8,19 +8,20 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
 
-from pfbench.base.checks import real
-from pfbench.base.errors import Noting, Refused
-from pfbench.base.file_watch import changed, reading
+from pfbench.base.checks import check_real
+from pfbench.base.errors import ErrorCollector, RefusedError
+from pfbench.base.file_watch import find_changed_file, reading
 from pfbench.base.protocols import Measure, Problem
-from pfbench.measures import named
-from pfbench.runs.loop.ready import Ready, ready
+from pfbench.measures import select_measures as named
+from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
 from pfbench.runs.loop.streams import stream
-from pfbench.runs.planning.plan import PlannedRun, own_names
-from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
+from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
+from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
+from pfbench.runs.planning.plan import PlannedRun, user_names
 
 
 @dataclass(eq=False)
-class Built:
+class BuiltProblem:
     """A problem, and what is computed of it once.
 
     Attributes
@@ -43,23 +44,27 @@ class Built:
     def best_known(self) -> tuple[float, str] | None:
         """The least known value of f + h with where it comes from, None if none is known."""
         try:
-            found = self.problem.best_known
-            return None if found is None else (real("best_known", found[0]), str(found[1]))
+            best_known = self.problem.best_known
+            return (
+                None
+                if best_known is None
+                else (check_real("best_known", best_known[0]), str(best_known[1]))
+            )
         except Exception:  # of whatever kind, where the problem is somebody's own
             return None
 
 
 @dataclass(frozen=True, eq=False)
-class Resolved:
+class ResolvedPlan:
     """What the selectors and names of a planned run stand for.
 
     Attributes
     ----------
-    on
+    built_problem
         The problem.
     measures
         The recorded measures by name.
-    fit
+    cached_run
         What is run; None if it is refused.
     refusal
         Why it is refused, in words; empty if it is not.
@@ -67,14 +72,14 @@ class Resolved:
         The digests of the files that user-defined code read for it, by their names.
     """
 
-    on: Built
+    built_problem: BuiltProblem
     measures: dict[str, Measure]
-    fit: Ready | None
+    cached_run: ResolvedRun | None
     refusal: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def ready(self) -> Ready:
+    def run_setup(self) -> ResolvedRun:
         """What is run.
 
         Raises
@@ -82,12 +87,12 @@ class Resolved:
         Refused
             If the algorithm does not fit the problem.
         """
-        if self.fit is None:
-            raise Refused(self.refusal)
-        return self.fit
+        if self.cached_run is None:
+            raise RefusedError(self.refusal)
+        return self.cached_run
 
 
-def resolve(plan: PlannedRun) -> Resolved:
+def resolve(plan: PlannedRun) -> ResolvedPlan:
     """Build what a run's selectors and names stand for.
 
     A combination that does not fit is returned as refused.
@@ -99,26 +104,26 @@ def resolve(plan: PlannedRun) -> Resolved:
     DataError
         If the problem's data are missing or damaged.
     """
-    on, known = _built(plan.problem)
+    on, plans = _build(plan.problem)
     # Neither changes what the names stand for.
     common = replace(plan, seed=0, every=1)
-    if common not in known:
+    if common not in plans:
         if plan.code:
             with reading() as files:
-                found = _resolve(common, on)
-            known[common] = replace(found, files={**on.files, **files})
+                result = _resolve(common, on)
+            plans[common] = replace(result, files={**on.files, **files})
         else:
-            known[common] = _resolve(common, on)
-    return known[common]
+            plans[common] = _resolve(common, on)
+    return plans[common]
 
 
 def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the least known value of f + h of a selector's problem, as `Built.best_known`."""
-    on, _ = _built(problem)
+    """Return the least known value of f + h of a selector's problem, as `BuiltProblem.best_known`."""  # noqa: E501
+    on, _ = _build(problem)
     return on.best_known
 
 
-def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Resolved]]:
+def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
     """Yield runs, each once and with what it stands for, problem by problem.
 
     Raises
@@ -128,69 +133,69 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
     DataError
         If the data of a problem are missing or damaged.
     """
-    noting = Noting()
+    noting = ErrorCollector()
     ordered = sorted(dict.fromkeys(plans), key=lambda plan: plan.problem)
     for problem, of_problem in groupby(ordered, key=lambda plan: plan.problem):
         with noting():
-            _built(problem)
+            _build(problem)
             for plan in of_problem:
                 with noting():
                     yield plan, resolve(plan)
-    noting.refuse()
+    noting.collect()
 
 
-def resolve_apart(plan: PlannedRun) -> Resolved:
+def resolve_isolated(plan: PlannedRun) -> ResolvedPlan:
     """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
     stop = () if plan.stop is None else (plan.stop.measure,)
-    if not own_names((plan.problem, *plan.measures, *stop)):
+    if not user_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
     try:
-        on, _ = _built(plan.problem)
+        on, _ = _build(plan.problem)
         problem = deepcopy(on.problem)
     except Exception:  # of whatever kind, where somebody's object can not be copied
-        problem = chosen_problem(plan.problem)
-    return _resolve(plan, Built(problem))
+        problem = select_problem(plan.problem)
+    return _resolve(plan, BuiltProblem(problem))
 
 
-def _built(text: str) -> tuple[Built, dict[PlannedRun, Resolved]]:
+def _build(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Return a problem, and what has been resolved on it; a new one if a file of it changed."""
-    found = _newly_built(text)
-    if changed(found[0].files):
+    newly_built = _newly_built(text)
+    if find_changed_file(newly_built[0].files):
         _newly_built.cache_clear()
-        found = _newly_built(text)
-    return found
+        newly_built = _newly_built(text)
+    return newly_built
 
 
 @lru_cache(maxsize=1)
-def _newly_built(text: str) -> tuple[Built, dict[PlannedRun, Resolved]]:
+def _newly_built(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
     """Build a problem.
 
     Only the last is kept, as it may take gigabytes; runs are taken problem by problem.
     """
-    if not own_names([text]):
-        return Built(chosen_problem(text)), {}
+    if not user_names([text]):
+        return BuiltProblem(select_problem(text)), {}
     with reading() as files:
-        problem = chosen_problem(text)
+        problem = select_problem(text)
         with suppress(Exception):  # of whatever kind: it is told where the problem is used
             problem.start()
-    return Built(problem, files), {}
+    return BuiltProblem(problem, files), {}
 
 
-def _resolve(plan: PlannedRun, on: Built) -> Resolved:
-    problem, chosen = on.problem, chosen_algorithm(plan.algorithm)
+def _resolve(plan: PlannedRun, built_problem: BuiltProblem) -> ResolvedPlan:
+    problem, chosen = built_problem.problem, select_algorithm(plan.algorithm)
     measures = chosen_measures(problem, plan.measures)
     if plan.stop is not None and plan.stop.measure not in measures:
         measures |= named(problem, [plan.stop.measure])
     try:
-        fit = ready(problem, chosen, measures, selector=plan.algorithm)
+        fit = resolve_run(problem, chosen, measures, selector=plan.algorithm)
         fit.check_offered(problem.open(stream(plan.seed, "oracles")))
-    except Refused as error:
-        return Resolved(on, measures, None, str(error))
+    except RefusedError as error:
+        return ResolvedPlan(built_problem, measures, None, str(error))
     fit.check_ends(plan.budget, plan.stop, plan.time_limit)
-    return Resolved(on, measures, fit)
+    return ResolvedPlan(built_problem, measures, fit)
 
 
-def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters as JSON writes them; what it has no form for is text."""
     return {
         name: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

@@ -13,28 +13,35 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pfbench.base.counts import Budget
-from pfbench.base.errors import InputError, Noting
-from pfbench.base.names import unknown
-from pfbench.base.selectors import beside
-from pfbench.runs.loop.stop import Stop, in_trace, recorded
-from pfbench.runs.planning import fields
-from pfbench.runs.planning.fields import Entry
-from pfbench.runs.planning.labels import labels_of, title_of
+from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.base.names import unknown_name_error
+from pfbench.base.selectors import relative_to_file
+from pfbench.runs.loop.stop import Stop, list_recorded_measures, trace_name
+from pfbench.runs.planning import spec_fields
+from pfbench.runs.planning.labels import make_labels, setting_title
 from pfbench.runs.planning.orderings import (
     check_forms,
     forms,
-    known_ordering,
     names_in_units,
     orderings,
+    resolve_ordering,
     texts,
     units,
 )
 from pfbench.runs.planning.plan import check_number
-from pfbench.runs.planning.plugged import measure_spelled_out
-from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
-from pfbench.runs.planning.template import filled, names_in
-from pfbench.runs.planning.toml import read_toml, said
-from pfbench.runs.planning.tune import Tune
+from pfbench.runs.planning.plugin_names import expand_measure_name
+from pfbench.runs.planning.spec_fields import FieldEntry
+from pfbench.runs.planning.study import (
+    LabelledSelector,
+    Setting,
+    Spec,
+    Study,
+    canonical,
+    resolve_frequency,
+)
+from pfbench.runs.planning.template import fill_template, placeholder_names
+from pfbench.runs.planning.toml import abbreviate, read_toml
+from pfbench.runs.planning.tune import TuningPlan
 
 PAGE = ("name", "title", "about")
 """What a spec may say of itself."""
@@ -78,7 +85,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 
-def read_spec(path: Path, text: str | None = None) -> Spec:
+def load_spec(path: Path, text: str | None = None) -> Spec:
     """Read the TOML file of a sweep or a report; a text if it is given, as if it were that file.
 
     Nothing that the file names is imported or built.
@@ -91,36 +98,36 @@ def read_spec(path: Path, text: str | None = None) -> Spec:
     """
     table, text = read_toml(path, text)
     table = _files_beside(path, table)
-    noting, where = Noting(), str(path)
+    noting, location = ErrorCollector(), str(path)
     own = (*PAGE, *NEEDED, *OPTIONAL) if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
-    of_spec = _Table(where, table, noting, (*own, "study"))
-    name = of_spec.take("name", fields.name, path.stem)
-    title = of_spec.take("title", fields.text, name)
-    about = of_spec.take("about", fields.any_text, "")
+    of_spec = _SpecTable(location, table, noting, (*own, "study"))
+    name = of_spec.take("name", spec_fields.name, path.stem)
+    title = of_spec.take("title", spec_fields.text, name)
+    description = of_spec.take("about", spec_fields.any_text, "")
     if "study" in table:
-        tables: Sequence[Any] = of_spec.take("study", fields.tables, ())
+        tables: Sequence[Any] = of_spec.take("study", spec_fields.tables, ())
         common = {name: part for name, part in table.items() if name in (*NEEDED, *OPTIONAL)}
         studies = [
-            _listed({**common, **part}, f"{where}, study {k}", noting, k)
+            _read_study({**common, **part}, f"{location}, study {k}", noting, k)
             for k, part in enumerate(tables, 1)
         ]
         with noting():
             for key, times in Counter(study.key for study in studies if study).items():
                 if times > 1:
-                    raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
+                    raise InputError(f"{location}: two studies have the key {key!r}: rename one.")
     else:
         studies = [_study(of_spec, replace(_EMPTY, title=title))]
-    candidate: Mapping[str, Any] = of_spec.take("candidate", fields.candidate, {})
-    noting.refuse()
-    whole = [study for study in studies if study]
-    many = sum(_number(study) for study in whole)
-    check_number(where, {"runs of all studies": many})
-    spec = Spec(name, title, about, tuple(whole), text, path, candidate)
+    candidate: Mapping[str, Any] = of_spec.take("candidate", spec_fields.candidate, {})
+    noting.collect()
+    complete = [study for study in studies if study]
+    many = sum(_number(study) for study in complete)
+    check_number(location, {"runs of all studies": many})
+    spec = Spec(name, title, description, tuple(complete), text, path, candidate)
     try:
         spec.runs()
         spec.searches()
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{location}: {error}") from None
     return spec
 
 
@@ -130,46 +137,52 @@ def _files_beside(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     Paths are then those from the current folder.
     """
 
-    def beside_it(value: Any) -> Any:
+    def resolve_relative(value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {name: beside_it(part) for name, part in value.items()}
+            return {name: resolve_relative(part) for name, part in value.items()}
         if isinstance(value, list):
-            return [beside_it(part) for part in value]
-        return beside(value, path) if isinstance(value, str) else value
+            return [resolve_relative(part) for part in value]
+        return relative_to_file(value, path) if isinstance(value, str) else value
 
     of_studies = table.get("study")
-    found = {name: beside_it(part) if name in _NAMING else part for name, part in table.items()}
+    relatives = {
+        name: resolve_relative(part) if name in _NAMING else part for name, part in table.items()
+    }
     if isinstance(of_studies, list):
-        found["study"] = [
-            _files_beside(path, one) if isinstance(one, Mapping) else one for one in of_studies
+        relatives["study"] = [
+            _files_beside(path, item) if isinstance(item, Mapping) else item for item in of_studies
         ]
-    return found
+    return relatives
 
 
-class _Table:
+class _SpecTable:
     """The fields of a table; what is wrong is noted, and reading goes on."""
 
     def __init__(
-        self, where: str, table: Mapping[str, Any], noting: Noting, known: Sequence[str]
+        self,
+        location: str,
+        table: Mapping[str, Any],
+        errors: ErrorCollector,
+        existing: Sequence[str],
     ) -> None:
-        self.where, self.table, self.noting = where, table, noting
+        self.location, self.table, self.noting = location, table, errors
         for name in table:
-            with noting():
-                if name not in known:
-                    raise unknown(f"field of {where}", name, known)
+            with errors():
+                if name not in existing:
+                    raise unknown_name_error(f"field of {location}", name, existing)
 
-    def take(self, field: str, read: fields.Reader[T], default: D) -> T | D:
+    def take(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
         """Return what a field says; the default if it is not there, or wrong."""
         if field in self.table:
             with self.noting():
-                return read(f"{self.where}: {field}", self.table[field])
+                return read(f"{self.location}: {field}", self.table[field])
         return default
 
-    def need(self, field: str, read: fields.Reader[T], default: D) -> T | D:
+    def need(self, field: str, read: spec_fields.Reader[T], default: D) -> T | D:
         """Return what a field says, which must be there."""
         with self.noting():
             if field not in self.table:
-                raise InputError(f"{self.where}: the field {field} is missing.")
+                raise InputError(f"{self.location}: the field {field} is missing.")
         return self.take(field, read, default)
 
 
@@ -177,148 +190,157 @@ _EMPTY = Study("", "", "", (), (), (Setting("", {}),), (0,), (), ())
 """A study before its fields are read: the defaults of those that have one."""
 
 
-def _listed(table: Any, where: str, noting: Noting, number: int) -> Study | None:
+def _read_study(table: Any, location: str, errors: ErrorCollector, number: int) -> Study | None:
     """Return one of several studies, None if it is wrong."""
-    of_study = _Table(where, table, noting, ("key", "title", "about", *NEEDED, *OPTIONAL))
-    key = of_study.take("key", fields.key, f"study-{number}")
-    title = of_study.take("title", fields.text, key)
-    about = of_study.take("about", fields.any_text, "")
-    return _study(of_study, replace(_EMPTY, key=key, title=title, about=about))
+    of_study = _SpecTable(location, table, errors, ("key", "title", "about", *NEEDED, *OPTIONAL))
+    key = of_study.take("key", spec_fields.key, f"study-{number}")
+    title = of_study.take("title", spec_fields.text, key)
+    description = of_study.take("about", spec_fields.any_text, "")
+    return _study(of_study, replace(_EMPTY, key=key, title=title, introduction=description))
 
 
-def _study(table: _Table, begun: Study) -> Study | None:
+def _study(table: _SpecTable, study: Study) -> Study | None:
     """Return a study with its fields; None if something is wrong, and noted."""
     before = len(table.noting)
-    planned = _planned(table, begun)
-    measured = _measured(table, planned or begun)
+    planned = _with_plan(table, study)
+    measured = _with_measures(table, planned or study)
     with table.noting():
-        measured = _tuned(table, measured)
+        measured = _with_tuning(table, measured)
     if planned:
         _check_reference(table, measured)
         measured = _check_orderings(table, measured)
     return measured if len(table.noting) == before else None
 
 
-def _tuned(table: _Table, study: Study) -> Study:
+def _with_tuning(table: _SpecTable, study: Study) -> Study:
     """Return a study with the methods that are tuned."""
-    given: dict[str, Any] = dict(table.take("tune", fields.tune, {}))
-    if not given:
+    arguments: dict[str, Any] = dict(table.take("tune", spec_fields.tune, {}))
+    if not arguments:
         return study
-    where = f"{table.where}: tune"
+    location = f"{table.location}: tune"
     for name in {name for setting in study.settings for name in setting.values}:
-        if any(name in method.grid for method in given["methods"]):
-            raise InputError(f"{where}.methods: {name} has values in the grid, too: rename one.")
-    both = sorted({*given["seeds"]} & {*study.seeds})
+        if any(name in method.grid for method in arguments["methods"]):
+            raise InputError(f"{location}.methods: {name} has values in the grid, too: rename one.")
+    both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
-            f"{where}.seeds has the seed {both[0]}, which is one of the study: what is chosen is "
+            f"{location}.seeds has the seed {both[0]}, which is one of the study: what is chosen is "  # noqa: E501
             "run on fresh seeds, so name others."
         )
-    one: Stop | None = given.pop("target", None)
-    targets = tuple(study.targets) if one is None else (one,)
+    stop: Stop | None = arguments.pop("target", None)
+    targets = tuple(study.targets) if stop is None else (stop,)
     if not targets:
-        raise InputError(f"{where}.target is missing, and the study has no targets: give one.")
-    targets = tuple(replace(target, measure=in_trace(target.measure)) for target in targets)
+        raise InputError(f"{location}.target is missing, and the study has no targets: give one.")
+    targets = tuple(replace(target, measure=trace_name(target.measure)) for target in targets)
     for target in targets:
-        known = (*study.measures, *(one.measure for one in study.targets))
-        if study.measures and target.measure not in known:
-            raise unknown(f"measure of {where}.target", target.measure, study.measures)
-    study = replace(study, tune=Tune(targets=targets, **given))
-    if len(set(study.every_label)) < len(study.every_label):
-        raise InputError(f"{where}.methods: rename a method, as its name is already there.")
+        existing = (*study.measures, *(target.measure for target in study.targets))
+        if study.measures and target.measure not in existing:
+            raise unknown_name_error(
+                f"measure of {location}.target", target.measure, study.measures
+            )
+    study = replace(study, tune=TuningPlan(targets=targets, **arguments))
+    if len(set(study.all_labels)) < len(study.all_labels):
+        raise InputError(f"{location}.methods: rename a method, as its name is already there.")
     return study
 
 
-def _planned(table: _Table, begun: Study) -> Study | None:
+def _with_plan(table: _SpecTable, started: Study) -> Study | None:
     """Return a study with what its templates depend on; None if something of it is wrong."""
     before, noting = len(table.noting), table.noting
-    problems = table.need("problems", fields.entries, ())
-    algorithms = table.need("algorithms", fields.entries, ())
-    seeds: Sequence[int] = table.take("seeds", fields.seeds, begun.seeds)
-    grid: Mapping[str, Sequence[Any]] = table.take("grid", fields.grid, {})
-    rows = table.take("setting", fields.rows, ())
-    every = table.take("every", fields.every, begun.every)
-    budget = table.take("budget", fields.budget, begun.budget)
+    problems = table.need("problems", spec_fields.entries, ())
+    algorithms = table.need("algorithms", spec_fields.entries, ())
+    seeds: Sequence[int] = table.take("seeds", spec_fields.seeds, started.seeds)
+    grid: Mapping[str, Sequence[Any]] = table.take("grid", spec_fields.grid, {})
+    rows = table.take("setting", spec_fields.rows, ())
+    every = table.take("every", spec_fields.parse_frequency, started.frequency)
+    budget = table.take("budget", spec_fields.budget, started.budget)
     with noting():
         if grid and rows:
-            raise InputError(f"{table.where}: grid and setting exclude each other: leave one out.")
+            raise InputError(
+                f"{table.location}: grid and setting exclude each other: leave one out."
+            )
         factors = {f"values of {name}": len(values) for name, values in grid.items()}
         factors |= {"settings": len(rows)} if rows else {}
         factors |= {"problems": len(problems), "algorithms": len(algorithms), "seeds": len(seeds)}
-        check_number(table.where, factors)
+        check_number(table.location, factors)
     if len(noting) > before:
         return None
     study = replace(
-        begun,
-        problems=_named(problems),
-        algorithms=_named(algorithms),
+        started,
+        problems=_with_labels(problems),
+        algorithms=_with_labels(algorithms),
         settings=tuple(rows) or tuple(_product(grid)),
         seeds=tuple(seeds),
-        every=every,
+        frequency=every,
         budget=budget,
     )
     _check_templates(table, study, [*problems, *algorithms])
     return study
 
 
-def _measured(table: _Table, begun: Study) -> Study:
+def _with_measures(table: _SpecTable, study: Study) -> Study:
     """Return a study with its measures, targets and other limits."""
-    targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
-    listed = table.take("measures", fields.entries, ())
-    measures = [measure_spelled_out(entry.text) for entry in listed]
+    targets: tuple[Stop, ...] = table.take("targets", spec_fields.targets, ())
+    listed = table.take("measures", spec_fields.entries, ())
+    measures = [expand_measure_name(entry.text) for entry in listed]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
-    names, _ = recorded(measures, targets[-1] if targets else None)
-    memory: float | None = table.take("memory_limit", fields.limit, None)
+    names, _ = list_recorded_measures(measures, targets[-1] if targets else None)
+    memory: float | None = table.take("memory_limit", spec_fields.limit, None)
     return replace(
-        begun,
-        measures=tuple(dict.fromkeys(map(in_trace, names))),
-        recorded=names,
-        targets=tuple(replace(one, measure=in_trace(one.measure)) for one in targets),
-        time_limit=table.take("time_limit", fields.limit, None),
+        study,
+        measures=tuple(dict.fromkeys(map(trace_name, names))),
+        recorded_measures=names,
+        targets=tuple(replace(stop, measure=trace_name(stop.measure)) for stop in targets),
+        time_limit=table.take("time_limit", spec_fields.limit, None),
         memory_limit=None if memory is None else memory * GIGABYTE,
-        price=table.take("price", fields.price, {}),
-        reference=table.take("reference", fields.reference, {}),
+        price=table.take("price", spec_fields.price, {}),
+        reference=table.take("reference", spec_fields.reference, {}),
         orderings=tuple(table.take("ordering", orderings, ())),
         forms=table.take("forms", forms, {}),
         units=tuple(table.take("unit", units, ())),
-        assumed=table.take("assumed", texts, ()),
+        assumed_settings=table.take("assumed", texts, ()),
     )
 
 
-def _check_reference(table: _Table, study: Study) -> None:
+def _check_reference(table: _SpecTable, study: Study) -> None:
     """Note a reference that is not of every problem, or not of every target."""
-    where, labels = f"{table.where}: reference", [problem.label for problem in study.problems]
+    location, labels = f"{table.location}: reference", [problem.label for problem in study.problems]
     for label, calls in study.reference.items():
         with table.noting():
             if label not in labels:
-                raise unknown(f"problem in {where}", label, labels)
+                raise unknown_name_error(f"problem in {location}", label, labels)
             if len(calls) != len(study.targets):
                 raise InputError(
-                    f"{where}.{label} has {len(calls)} numbers, where there are "
+                    f"{location}.{label} has {len(calls)} numbers, where there are "
                     f"{len(study.targets)} targets: give one for each, the hardest last."
                 )
     with table.noting():
         missing = [label for label in labels if label not in study.reference]
         if study.reference and missing:
-            raise InputError(f"{where} has no calls for {missing[0]!r}: each problem needs them.")
+            raise InputError(
+                f"{location} has no calls for {missing[0]!r}: each problem needs them."
+            )
 
 
-def _check_orderings(table: _Table, study: Study) -> Study:
+def _check_orderings(table: _SpecTable, study: Study) -> Study:
     """Note orders of what the study does not have; return it with the measure of each."""
-    found = []
+    orderings = []
     with table.noting():
-        check_forms(table.where, study)
-    for number, one in enumerate(study.orderings, 1):
+        check_forms(table.location, study)
+    for number, ordering in enumerate(study.orderings, 1):
         with table.noting():
-            found.append(known_ordering(f"{table.where}: ordering {number}", one, study))
-    return replace(study, orderings=tuple(found))
+            orderings.append(
+                resolve_ordering(f"{table.location}: ordering {number}", ordering, study)
+            )
+    return replace(study, orderings=tuple(orderings))
 
 
-def _named(entries: Sequence[Entry]) -> tuple[Named, ...]:
+def _with_labels(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
     """Return entries under their labels, or under what distinguishes them."""
-    made = labels_of([entry.text for entry in entries])
+    labels = make_labels([entry.text for entry in entries])
     return tuple(
-        Named(entry.label or label, entry.text) for entry, label in zip(entries, made, strict=True)
+        LabelledSelector(entry.label or label, entry.text)
+        for entry, label in zip(entries, labels, strict=True)
     )
 
 
@@ -326,39 +348,41 @@ def _product(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
     """Yield the settings of a grid; titles tell the values of what has several."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
-        told = {name: value for name, value in values.items() if len(grid[name]) > 1}
-        yield Setting(title_of(told), values)
+        report = {name: value for name, value in values.items() if len(grid[name]) > 1}
+        yield Setting(setting_title(report), values)
 
 
-def _check_templates(table: _Table, study: Study, entries: Sequence[Entry]) -> None:
+def _check_templates(table: _SpecTable, study: Study, entries: Sequence[FieldEntry]) -> None:
     """Note templates that give no run at some setting, and values that nothing asks for."""
-    where = table.where
+    location = table.location
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *((entry.field, entry.text, canonical) for entry in entries),
-        (f"{where}: every", study.every, partial(frequency, where)),
+        (f"{location}: every", study.frequency, partial(resolve_frequency, location)),
     ]
     if study.budget:
-        templates.append((f"{where}: budget", study.budget, Budget.parse))
+        templates.append((f"{location}: budget", study.budget, Budget.parse))
     for field, template, parse in templates:
         with table.noting():
             for setting in study.settings:
                 giver = f"setting {setting.title!r}" if "setting" in table.table else "the grid"
                 values = {**setting.values, "seed": study.seeds[0]}
-                text = filled(template, where=field, giver=giver, values=values)
+                text = fill_template(template, location=field, giver=giver, values=values)
                 try:
                     parse(text)
                 except InputError as error:
-                    raise InputError(f"{field} = {said(text)}: {error}") from None
+                    raise InputError(f"{field} = {abbreviate(text)}: {error}") from None
     with table.noting():
-        used = set().union(*(names_in(text, where=field) for field, text, _ in templates))
-        for method in table.take("tune", fields.tune, {}).get("methods", ()):
-            used |= names_in(method.selector, where=f"{where}: tune")
+        used = set().union(
+            *(placeholder_names(text, location=field) for field, text, _ in templates)
+        )
+        for method in table.take("tune", spec_fields.tune, {}).get("methods", ()):
+            used |= placeholder_names(method.selector, location=f"{location}: tune")
         used |= names_in_units(replace(study, units=tuple(table.take("unit", units, ()))))
-        for name in dict.fromkeys(name for one in study.settings for name in one.values):
+        for name in dict.fromkeys(name for setting in study.settings for name in setting.values):
             if name not in used:
-                place = "setting" if "setting" in table.table else "grid"
+                other_location = "setting" if "setting" in table.table else "grid"
                 raise InputError(
-                    f"{where}: {place}.{name} is used nowhere: write {{{name}}} in a selector."
+                    f"{location}: {other_location}.{name} is used nowhere: write {{{name}}} in a selector."  # noqa: E501
                 )
 
 

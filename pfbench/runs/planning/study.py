@@ -13,21 +13,21 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pfbench.base.checks import integer
+from pfbench.base.checks import check_integer
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.plugged import spelled_out
-from pfbench.runs.planning.published import Ordering, Unit, charges
-from pfbench.runs.planning.template import filled
-from pfbench.runs.planning.toml import said
-from pfbench.runs.planning.tune import Choice, Tune, Tuned, Values, key_of
+from pfbench.runs.planning.plugin_names import expand_plugin_name
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering, unit_costs
+from pfbench.runs.planning.template import fill_template
+from pfbench.runs.planning.toml import abbreviate
+from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, Values, choice_key
 
 
 @dataclass(frozen=True)
-class Named:
+class LabelledSelector:
     """A problem or an algorithm: its name in figures, and its selector with names in braces."""
 
     label: str
@@ -48,7 +48,7 @@ class Study:
 
     Attributes
     ----------
-    key, title, about
+    key, title, introduction
         A short name (empty for the only study of a spec), a heading, and a paragraph.
     problems, algorithms, settings
         What is compared, on what, and with what values: at least one of each.
@@ -56,9 +56,9 @@ class Study:
         The algorithms' seeds.
     measures
         What is drawn, in this order, by its names in the trace.
-    recorded
+    recorded_measures
         The same as the spec names it, ``MODULE:NAME`` among it.
-    every
+    frequency
         Record each so many iterations: a number, or a name in braces.
     budget
         Most oracle calls, as in ``sfo={calls},lo=100``; empty for no limit.
@@ -78,7 +78,7 @@ class Study:
         is of the best form of each.
     units
         What the paper counts, its own unit first; empty where it is one of our counts.
-    assumed
+    assumed_settings
         What is ours, a sentence each.
     tune
         The methods that are tuned before they are compared, None if there are none.
@@ -88,26 +88,26 @@ class Study:
 
     key: str
     title: str
-    about: str
-    problems: tuple[Named, ...]
-    algorithms: tuple[Named, ...]
+    introduction: str
+    problems: tuple[LabelledSelector, ...]
+    algorithms: tuple[LabelledSelector, ...]
     settings: tuple[Setting, ...]
     seeds: tuple[int, ...]
     measures: tuple[str, ...]
-    recorded: tuple[str, ...]
-    every: str = "1"
+    recorded_measures: tuple[str, ...]
+    frequency: str = "1"
     budget: str = ""
     targets: tuple[Stop, ...] = ()
     time_limit: float | None = None
     memory_limit: float | None = None
     price: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    orderings: tuple[Ordering, ...] = ()
+    orderings: tuple[PublishedOrdering, ...] = ()
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    units: tuple[Unit, ...] = ()
-    assumed: tuple[str, ...] = ()
-    tune: Tune | None = None
-    choices: tuple[Choice, ...] = ()
+    units: tuple[CostUnit, ...] = ()
+    assumed_settings: tuple[str, ...] = ()
+    tune: TuningPlan | None = None
+    choices: tuple[TuningChoice, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -115,35 +115,35 @@ class Study:
         return tuple(algorithm.label for algorithm in self.algorithms)
 
     @property
-    def tuned_methods(self) -> tuple[Tuned, ...]:
+    def tuned_methods(self) -> tuple[TunedMethod, ...]:
         """The methods that are tuned."""
         return self.tune.methods if self.tune else ()
 
     @property
-    def every_label(self) -> tuple[str, ...]:
+    def all_labels(self) -> tuple[str, ...]:
         """The names of the algorithms, and those that tuned methods have once they are tuned."""
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
-    def forms_of(self, name: str) -> tuple[str, ...]:
+    def expand_form(self, name: str) -> tuple[str, ...]:
         """Return the labels that a name in an order stands for."""
         return self.forms.get(name, (name,))
 
     @property
-    def ordered_pairs(self) -> int:
+    def ordering_pair_count(self) -> int:
         """How many tests the published orders are: their pairs, over problems and settings.
 
         A pair of methods with several forms is as many as the one with more of them.
         """
         panels = list(product(self.problems, self.settings))
         return sum(
-            max(len(self.forms_of(name)) for name in pair)
-            for one in self.orderings
-            for pair in one.pairs
-            for on, at in panels
-            if one.speaks_of(on.label, at.title)
+            max(len(self.expand_form(name)) for name in pair)
+            for ordering in self.orderings
+            for pair in ordering.pairs
+            for on, setting in panels
+            if ordering.is_about(on.label, setting.title)
         )
 
-    def charged(self, unit: Unit, label: str, setting: Mapping[str, Any]) -> dict[str, float]:
+    def unit_cost(self, unit: CostUnit, label: str, setting: Mapping[str, Any]) -> dict[str, float]:
         """Return what a unit charges an algorithm at a setting, by columns of the trace.
 
         Raises
@@ -151,9 +151,12 @@ class Study:
         InputError
             If a name in braces has no value, or a weight is no number above 0.
         """
-        where = f"unit {unit.name!r}"
-        return charges(
-            where, filled(unit.of(label), where=where, giver="the setting", values=setting)
+        location = f"unit {unit.name!r}"
+        return unit_costs(
+            location,
+            fill_template(
+                unit.find_weights(label), location=location, giver="the setting", values=setting
+            ),
         )
 
     @property
@@ -162,7 +165,7 @@ class Study:
         return self.targets[-1] if self.targets else None
 
     def plans_by_target(
-        self, problem: Named, algorithm: Named, setting: Setting
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return the runs in which an algorithm is judged at each target; None if there is none.
 
@@ -174,41 +177,47 @@ class Study:
             If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
         targets = self.targets or (None,)
-        choice = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
+        choice = self._choices_by_key.get(
+            choice_key(problem.selector, algorithm.selector, setting.values)
+        )
         if choice is None or self.tune is None:
             plans = tuple(self._run(problem, algorithm.selector, setting, k) for k in self.seeds)
             return dict.fromkeys(targets, plans)
-        best = {target: choice.best(self.tune.place(target or self.stop)) for target in targets}
+        best = {
+            target: choice.best(self.tune.target_index(target or self.stop)) for target in targets
+        }
         hardest = {id(trial): target for target, trial in best.items()}
-        made = {}
+        planned_runs = {}
         for trial in {id(trial): trial for trial in best.values()}.values():
-            at = Setting(setting.title, {**setting.values, **trial.values})
-            runs = (self._run(problem, algorithm.selector, at, seed) for seed in self.seeds)
-            made[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
-        return {target: made[id(trial)] for target, trial in best.items()}
+            point = Setting(setting.title, {**setting.values, **trial.values})
+            runs = (self._run(problem, algorithm.selector, point, seed) for seed in self.seeds)
+            planned_runs[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
+        return {target: planned_runs[id(trial)] for target, trial in best.items()}
 
-    def every_plan(
-        self, problem: Named, algorithm: Named, setting: Setting
+    def all_plans(
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> tuple[PlannedRun, ...]:
         """Return the runs of an algorithm on a problem at a setting, to all targets, each once."""
-        found = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
-        return tuple(plan for plans in found for plan in plans)
+        planned_runs = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
+        return tuple(plan for plans in planned_runs for plan in plans)
 
-    def _run(self, problem: Named, algorithm: str, setting: Setting, seed: int) -> PlannedRun:
-        where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
+    def _run(
+        self, problem: LabelledSelector, algorithm: str, setting: Setting, seed: int
+    ) -> PlannedRun:
+        location, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
         values = tuple((name, str(value)) for name, value in setting.values.items())
-        texts = _filled(
-            (problem.selector, algorithm, self.every, self.budget),
+        texts = _fill_templates(
+            (problem.selector, algorithm, self.frequency, self.budget),
             (*values, ("seed", str(seed))),
-            where,
+            location,
             giver,
         )
         return PlannedRun(
-            spelled_out("problem", canonical(texts[0])),
-            spelled_out("algorithm", canonical(texts[1])),
+            expand_plugin_name("problem", canonical(texts[0])),
+            expand_plugin_name("algorithm", canonical(texts[1])),
             seed,
-            self.recorded,
-            frequency(where, texts[2]),
+            self.recorded_measures,
+            resolve_frequency(location, texts[2]),
             _budget(texts[3]) if texts[3] else None,
             self.stop,
             self.time_limit,
@@ -216,11 +225,11 @@ class Study:
         )
 
     @cached_property
-    def _chosen(self) -> dict[tuple[str, ...], Choice]:
+    def _choices_by_key(self) -> dict[tuple[str, ...], TuningChoice]:
         return {choice.key: choice for choice in self.choices}
 
     def trials(
-        self, problem: Named, method: Tuned, setting: Setting
+        self, problem: LabelledSelector, method: TunedMethod, setting: Setting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
         """Yield the points that a method tries, each with its runs by the seeds of the search.
 
@@ -228,27 +237,31 @@ class Study:
         """
         if self.tune is None:
             return
-        choice = self._chosen.get(key_of(problem.selector, method.selector, setting.values))
-        for point in [*method.points(self.tune.trials), *(choice.beyond if choice else ())]:
-            at = Setting(setting.title, {**setting.values, **point})
-            runs = (self._run(problem, method.selector, at, seed) for seed in self.tune.seeds)
+        choice = self._choices_by_key.get(
+            choice_key(problem.selector, method.selector, setting.values)
+        )
+        for point in [*method.points(self.tune.trials), *(choice.points_beyond if choice else ())]:
+            other_setting = Setting(setting.title, {**setting.values, **point})
+            runs = (
+                self._run(problem, method.selector, other_setting, seed) for seed in self.tune.seeds
+            )
             yield point, tuple(replace(run, stop=self.tune.targets[-1]) for run in runs)
 
-    def tuned(self) -> Iterator[tuple[Named, Tuned, Setting]]:
+    def iterate_tuned(self) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting]]:
         """Yield what is tuned: each method on each problem at each setting."""
         for setting, problem, method in product(self.settings, self.problems, self.tuned_methods):
             yield problem, method, setting
 
     def searches(self) -> Iterator[PlannedRun]:
         """Yield the runs of the search."""
-        for problem, method, setting in self.tuned():
+        for problem, method, setting in self.iterate_tuned():
             for _, runs in self.trials(problem, method, setting):
                 yield from runs
 
     def runs(self) -> Iterator[PlannedRun]:
         """Yield all runs, by setting, problem, algorithm and seed; equal ones each time."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
-            yield from self.every_plan(problem, algorithm, setting)
+            yield from self.all_plans(problem, algorithm, setting)
 
 
 @dataclass(frozen=True)
@@ -267,7 +280,7 @@ class Spec:
 
     name: str
     title: str
-    about: str
+    introduction: str
     studies: tuple[Study, ...]
     text: str = ""
     path: Path | None = None
@@ -279,9 +292,9 @@ class Spec:
         (study,) = self.studies
         return study
 
-    def each(self, of: Callable[[Study], Study]) -> "Spec":
+    def map_studies(self, function: Callable[[Study], Study]) -> "Spec":
         """Return the same with what is made of each study in its place."""
-        return replace(self, studies=tuple(map(of, self.studies)))
+        return replace(self, studies=tuple(map(function, self.studies)))
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs, each once."""
@@ -290,17 +303,17 @@ class Spec:
     @cached_property
     def targets(self) -> dict[PlannedRun, tuple[Stop, ...]]:
         """The targets of each run."""
-        found: dict[PlannedRun, tuple[Stop, ...]] = {}
+        stops: dict[PlannedRun, tuple[Stop, ...]] = {}
         for study in self.studies:
             for run in study.runs():
-                found[run] = tuple(dict.fromkeys([*found.get(run, ()), *study.targets]))
-        return found
+                stops[run] = tuple(dict.fromkeys([*stops.get(run, ()), *study.targets]))
+        return stops
 
     @property
-    def own_selectors(self) -> list[str]:
+    def user_selectors(self) -> list[str]:
         """The selectors MODULE:NAME of what the runs import and call, each once."""
         plans = (*self.targets, *self.searches())
-        return list(dict.fromkeys(text for plan in plans for text in plan.own_selectors))
+        return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
 
     def searches(self) -> list[PlannedRun]:
         """Return the runs of the searches of all studies, each once."""
@@ -308,12 +321,15 @@ class Spec:
 
 
 @lru_cache(maxsize=2**15)
-def _filled(
-    templates: tuple[str, ...], values: tuple[tuple[str, str], ...], where: str, giver: str
+def _fill_templates(
+    templates: tuple[str, ...], values: tuple[tuple[str, str], ...], location: str, giver: str
 ) -> tuple[str, ...]:
     """Return templates with values in place of their names; a study is asked for them often."""
-    known = dict(values)
-    return tuple(filled(one, where=where, giver=giver, values=known) for one in templates)
+    existing = dict(values)
+    return tuple(
+        fill_template(template, location=location, giver=giver, values=existing)
+        for template in templates
+    )
 
 
 _budget = lru_cache(maxsize=64)(Budget.parse)
@@ -331,7 +347,7 @@ def canonical(selector: str) -> str:
     return str(Selector.parse(selector))
 
 
-def frequency(where: str, every: str) -> int:
+def resolve_frequency(location: str, every: str) -> int:
     """Return the number of iterations between two rows of a trace.
 
     Raises
@@ -340,5 +356,7 @@ def frequency(where: str, every: str) -> int:
         If the text is no whole number of at least 1.
     """
     if not re.fullmatch(r"[0-9]{1,18}", every):
-        raise InputError(f"{where}: every = {said(every)} must be a whole number of iterations.")
-    return integer(f"{where}: every", int(every), least=1)
+        raise InputError(
+            f"{location}: every = {abbreviate(every)} must be a whole number of iterations."
+        )
+    return check_integer(f"{location}: every", int(every), minimum=1)

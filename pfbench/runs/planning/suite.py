@@ -6,68 +6,81 @@ from dataclasses import replace
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
 
-There = Callable[[Sequence[PlannedRun]], Collection[PlannedRun]]
+AvailableRuns = Callable[[Sequence[PlannedRun]], Collection[PlannedRun]]
 """Returns which of some runs need not be made."""
 
 
-def labels_of(suite: Spec) -> list[str]:
+def suite_labels(suite: Spec) -> list[str]:
     """Return the labels of all methods, tuned ones among them."""
-    return list(dict.fromkeys(suite.study.every_label))
+    return list(dict.fromkeys(suite.study.all_labels))
 
 
-def runs_of(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
+def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
     """Return the runs of some methods."""
     study = suite.study
     return {
         plan
         for setting in study.settings
         for problem in study.problems
-        for one in study.algorithms
-        if one.label in labels
-        for plan in study.every_plan(problem, one, setting)
+        for entry in study.algorithms
+        if entry.label in labels
+        for plan in study.all_plans(problem, entry, setting)
     }
 
 
-def trials_of(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
+def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
     """Return the runs of the search for some methods, which are called as they are once tuned."""
     study = suite.study
     return {
         plan
-        for problem, method, setting in study.tuned()
+        for problem, method, setting in study.iterate_tuned()
         if method.tuned_label in labels
         for _, plans in study.trials(problem, method, setting)
         for plan in plans
     }
 
 
-def with_first(suite: Spec, labels: Collection[str]) -> Spec:
+def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite that lists some methods before the others."""
-    ordered = tuple(sorted(suite.study.algorithms, key=lambda one: one.label not in labels))
-    return suite.each(lambda study: replace(study, algorithms=ordered))
+    ordered = tuple(sorted(suite.study.algorithms, key=lambda entry: entry.label not in labels))
+    return suite.map_studies(lambda study: replace(study, algorithms=ordered))
 
 
-def with_searches(suite: Spec, labels: Collection[str], there: There) -> Spec:
+def drop_unsearched(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
     """Return a suite without the tuned methods whose search has not been made, but for some."""
     tune = suite.study.tune
     if tune is None:
         return suite
-    tuned = {one.tuned_label: one for one in tune.methods}
-    of = {label: trials_of(suite, [label]) for label in tuned}
-    known = {*there([plan for label in tuned if label not in labels for plan in of[label]])}
-    kept = tuple(one for label, one in tuned.items() if label in labels or of[label] <= known)
-    left = replace(tune, methods=kept) if kept else None
-    return suite.each(lambda study: replace(study, tune=left))
+    tuned = {method.tuned_label: method for method in tune.methods}
+    planned_runs = {label: search_trials(suite, [label]) for label in tuned}
+    existing = {
+        *available([plan for label in tuned if label not in labels for plan in planned_runs[label]])
+    }
+    methods = tuple(
+        method
+        for label, method in tuned.items()
+        if label in labels or planned_runs[label] <= existing
+    )
+    left = replace(tune, methods=methods) if methods else None
+    return suite.map_studies(lambda study: replace(study, tune=left))
 
 
-def with_runs(suite: Spec, labels: Collection[str], there: There) -> Spec:
+def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -> Spec:
     """Return a suite without the methods whose runs have not been made, but for some."""
     study = suite.study
-    of = {label: runs_of(suite, [label]) for label in study.labels}
-    known = {*there([plan for label in of if label not in labels for plan in of[label]])}
-    return with_labels(suite, {label for label in of if label in labels or of[label] <= known})
+    planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
+    existing = {
+        *available(
+            [plan for label in planned_runs if label not in labels for plan in planned_runs[label]]
+        )
+    }
+    return with_labels(
+        suite,
+        {label for label in planned_runs if label in labels or planned_runs[label] <= existing},
+    )
 
 
 def with_labels(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite with some of its methods alone."""
-    kept = tuple(one for one in suite.study.algorithms if one.label in labels)
-    return suite.each(lambda study: replace(study, algorithms=kept))
+    selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
+    return suite.map_studies(lambda study: replace(study, algorithms=selectors))

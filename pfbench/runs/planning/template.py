@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.runs.planning.toml import said
+from pfbench.runs.planning.toml import abbreviate
 
 LONGEST = 10_000
 """The most characters that a text has once its names are filled in."""
@@ -17,23 +17,23 @@ LONGEST = 10_000
 _PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
 
 
-def names_in(template: str, *, where: str) -> set[str]:
+def placeholder_names(template: str, *, location: str) -> set[str]:
     """Return the names in braces.
 
     Raises
     ------
     InputError
-        If the braces are wrong; `where` is the place that the message names.
+        If the braces are wrong; `location` is the place that the message names.
     """
-    return {name for name, _ in _pieces(template, where) if name}
+    return {name for name, _ in _split_pieces(template, location) if name}
 
 
-def filled(template: str, *, where: str, giver: str, values: Mapping[str, Any]) -> str:
+def fill_template(template: str, *, location: str, giver: str, values: Mapping[str, Any]) -> str:
     """Return a template with values in place of its names in braces.
 
     Parameters
     ----------
-    where, giver
+    location, giver
         What a refusal names: the template's place, and who should give the values.
 
     Raises
@@ -43,23 +43,23 @@ def filled(template: str, *, where: str, giver: str, values: Mapping[str, Any]) 
     """
     parts: list[str] = []
     length = 0
-    for name, text in _pieces(template, where):
+    for name, text in _split_pieces(template, location):
         if name and name not in values:
             raise InputError(
-                f"{where}: {said(template)} names {{{name}}}, for which {giver} has no values: "
+                f"{location}: {abbreviate(template)} names {{{name}}}, for which {giver} has no values: "  # noqa: E501
                 "add them, or mend the name."
             )
         parts.append(str(values[name]) if name else text)
         length += len(parts[-1])
         if length > LONGEST:
             raise InputError(
-                f"{where}: {said(template)} with its values is longer than {LONGEST:,} "
+                f"{location}: {abbreviate(template)} with its values is longer than {LONGEST:,} "
                 "characters: shorten it."
             )
     return "".join(parts)
 
 
-def _pieces(template: str, where: str) -> Iterator[tuple[str, str]]:
+def _split_pieces(template: str, location: str) -> Iterator[tuple[str, str]]:
     """Yield a name and "", or "" and a text that stands for itself."""
     end = 0
     for match in _PIECE.finditer(template):
@@ -71,7 +71,7 @@ def _pieces(template: str, where: str) -> Iterator[tuple[str, str]]:
             yield "", match[0][0]
         else:
             raise InputError(
-                f"{where}: {said(template)} has wrong braces (at character {match.start() + 1}): "
+                f"{location}: {abbreviate(template)} has wrong braces (at character {match.start() + 1}): "  # noqa: E501
                 "write {name}, and a brace itself twice."
             )
     yield "", template[end:]

@@ -11,7 +11,7 @@ from pfbench.base.errors import InputError
 MOST_BYTES = 1_000_000
 """The size of the largest file that is read."""
 
-MOST_DEEP = 16
+MAX_DEPTH = 16
 """How deep arrays and tables may stand inside one another, and how many parts a key may have."""
 
 _TOKEN = re.compile(
@@ -49,7 +49,7 @@ def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]
     return table, text
 
 
-def said(value: Any) -> str:
+def abbreviate(value: Any) -> str:
     """Return a value as a message shows it: its beginning, if it is long."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:100]}..."
@@ -76,8 +76,8 @@ def _check_text(text: str, path: Path) -> None:
     """Refuse what a parser would take very long for, or not survive."""
     digits = _DIGITS.search(text)
     if digits:
-        where = _field(text, digits.start())
-        raise InputError(f"{path}: {where} has a number of 1,000 digits or more: shorten it.")
+        field = _field(text, digits.start())
+        raise InputError(f"{path}: {field} has a number of 1,000 digits or more: shorten it.")
     depth = parts = 0
     for token in _TOKEN.finditer(text):
         kind = token[0]
@@ -86,18 +86,18 @@ def _check_text(text: str, path: Path) -> None:
         elif kind in "]}":
             depth -= 1
         parts = parts + (kind == ".") if kind not in "=,\n" else 0
-        if max(depth, parts) >= MOST_DEEP:
-            where = _line(text, token.start()) if parts else _field(text, token.start())
-            raise InputError(f"{path}: {where} is nested more than {MOST_DEEP} deep: simplify it.")
+        if max(depth, parts) >= MAX_DEPTH:
+            field = _line(text, token.start()) if parts else _field(text, token.start())
+            raise InputError(f"{path}: {field} is nested more than {MAX_DEPTH} deep: simplify it.")
 
 
-def _line(text: str, at: int) -> str:
-    return f"line {text.count(chr(10), 0, at) + 1:,}"
+def _line(text: str, index: int) -> str:
+    return f"line {text.count(chr(10), 0, index) + 1:,}"
 
 
-def _field(text: str, at: int) -> str:
+def _field(text: str, index: int) -> str:
     """Return how a message calls the place of a value: its line, and the key before it."""
-    line, keys = _line(text, at), _KEY.findall(text[max(0, at - 1000) : at])
+    line, keys = _line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
     return f"{keys[-1]} ({line})" if keys else line
 
 

@@ -13,8 +13,8 @@ from itertools import product
 from math import gcd, prod
 from typing import Any
 
+from pfbench.base.escaping import escape_text
 from pfbench.base.relative import is_relative
-from pfbench.base.visible import visible
 from pfbench.runs.loop.stop import Stop
 
 Values = Mapping[str, Any]
@@ -25,7 +25,7 @@ TUNED = ", tuned"
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TunedMethod:
     """A method to be tuned.
 
     Attributes
@@ -45,7 +45,7 @@ class Tuned:
     @property
     def tuned_label(self) -> str:
         """What it is called once it is tuned."""
-        return tuned_label(self.label)
+        return make_tuned_label(self.label)
 
     @property
     def size(self) -> int:
@@ -66,11 +66,11 @@ class Tuned:
         step = round(len(every) * 0.6180339887)
         while gcd(step, len(every)) > 1:
             step += 1
-        return [every[at] for at in sorted(k * step % len(every) for k in range(trials))]
+        return [every[index] for index in sorted(k * step % len(every) for k in range(trials))]
 
 
 @dataclass(frozen=True)
-class Tune:
+class TuningPlan:
     """How the methods of a study are tuned, on each problem at each setting.
 
     Attributes
@@ -85,33 +85,33 @@ class Tune:
         What is tuned for, hardest last: to each of these the fewest expected calls decide.
     count
         The kind of calls that are counted.
-    beyond
+    extends_grid
         Whether a list goes on beyond an end at which a choice lies.
     """
 
-    methods: tuple[Tuned, ...]
+    methods: tuple[TunedMethod, ...]
     trials: int
     seeds: tuple[int, ...]
     targets: tuple[Stop, ...]
     count: str
-    beyond: bool = True
+    extends_grid: bool = True
 
-    def place(self, target: Stop | None) -> int:
+    def target_index(self, target: Stop | None) -> int:
         """Return for which of its targets a method is tuned that is judged at a target.
 
         It is that target, or else the hardest.
         """
-        known = self.targets
-        return known.index(target) if target in known else len(known) - 1
+        stops = self.targets
+        return stops.index(target) if target in stops else len(stops) - 1
 
-    def printable(self) -> "Tune":
+    def printable(self) -> "TuningPlan":
         """Return the same with labels of which nothing acts."""
-        methods = (replace(one, label=visible(one.label)) for one in self.methods)
+        methods = (replace(method, label=escape_text(method.label)) for method in self.methods)
         return replace(self, methods=tuple(methods))
 
 
 @dataclass(frozen=True)
-class Trial:
+class TuningTrial:
     """What became of one point of a grid.
 
     Attributes
@@ -120,27 +120,27 @@ class Trial:
         The point.
     hits
         How many runs reached each target.
-    expected
+    expected_calls
         The expected calls to each, infinite without a hit.
-    last
+    last_values
         The median of the last values of the measure of each; infinite where there is none.
-    spent
+    total_calls
         The calls of all its runs.
     """
 
     values: Values
     hits: tuple[int, ...]
-    expected: tuple[float, ...]
-    last: tuple[float, ...]
-    spent: int = 0
+    expected_calls: tuple[float, ...]
+    last_values: tuple[float, ...]
+    total_calls: int = 0
 
-    def score(self, at: int) -> tuple[float, float]:
+    def score(self, index: int) -> tuple[float, float]:
         """Return what decides: calls to a target, and where nobody reaches it, the last value."""
-        return self.expected[at], self.last[at]
+        return self.expected_calls[index], self.last_values[index]
 
 
 @dataclass(frozen=True)
-class Choice:
+class TuningChoice:
     """What was chosen for one method on one problem at one setting.
 
     Attributes
@@ -151,82 +151,82 @@ class Choice:
         The values of the setting.
     trials
         All that were made, in the order of the grid; last those beyond its ends.
-    beyond
+    points_beyond
         The points beyond the ends of the grid, which are tried, too.
     """
 
     problem: str
     selector: str
     setting: Values
-    trials: tuple[Trial, ...] = field(default=())
-    beyond: tuple[Values, ...] = field(default=())
+    trials: tuple[TuningTrial, ...] = field(default=())
+    points_beyond: tuple[Values, ...] = field(default=())
 
-    def best(self, at: int = -1) -> Trial:
+    def best(self, index: int = -1) -> TuningTrial:
         """Return the trial of the fewest calls to a target; of equal ones, the first."""
-        return min(self.trials, key=lambda trial: trial.score(at))
+        return min(self.trials, key=lambda trial: trial.score(index))
 
-    def edges(self, at: int = -1) -> tuple[str, ...]:
+    def parameters_at_ends(self, index: int = -1) -> tuple[str, ...]:
         """Return the parameters of which the best value lies at an end of what was tried."""
-        return tuple(self._outward(at))
+        return tuple(self._values_beyond_ends(index))
 
-    def further(self) -> list[Values]:
+    def points_beyond_ends(self) -> list[Values]:
         """Return the points beyond the ends of the grid at which something chosen lies.
 
         Each is one that was chosen, but for one parameter, which is one step further.
         """
         tried = [trial.values for trial in self.trials]
-        found = [
-            {**self.best(at).values, name: value}
-            for at in range(len(self.trials[0].hits))
-            for name, value in self._outward(at).items()
+        results = [
+            {**self.best(index).values, name: value}
+            for index in range(len(self.trials[0].hits))
+            for name, value in self._values_beyond_ends(index).items()
         ]
-        new = [point for at, point in enumerate(found) if point not in found[:at]]
+        new = [point for index, point in enumerate(results) if point not in results[:index]]
         return [point for point in new if point not in tried]
 
-    def _outward(self, at: int) -> dict[str, int | float | str]:
+    def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
         """Return of each parameter whose best value lies at an end the value beyond it.
 
         Where another value does as well, nothing points beyond.
         """
-        found, best = {}, self.best(at)
-        alike = [trial for trial in self.trials if trial.score(at) == best.score(at)]
+        excesses, best = {}, self.best(index)
+        alike = [trial for trial in self.trials if trial.score(index) == best.score(index)]
         for name, value in best.values.items():
-            beyond = outward([trial.values[name] for trial in self.trials], value)
-            if beyond is not None and all(trial.values[name] == value for trial in alike):
-                found[name] = beyond
-        return found
+            excess = value_beyond_end([trial.values[name] for trial in self.trials], value)
+            if excess is not None and all(trial.values[name] == value for trial in alike):
+                excesses[name] = excess
+        return excesses
 
     @property
     def key(self) -> tuple[str, ...]:
         """By what a study finds it."""
-        return key_of(self.problem, self.selector, self.setting)
+        return choice_key(self.problem, self.selector, self.setting)
 
 
-def key_of(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
+def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
     """Return by what a choice is found."""
     return problem, selector, *(f"{name}={value!r}" for name, value in setting.items())
 
 
-def tuned_label(label: str) -> str:
+def make_tuned_label(label: str) -> str:
     """Return what a tuned method is called beside the same one as it was published."""
     return f"{label}{TUNED}"
 
 
-def outward(tried: Sequence[Any], value: Any) -> int | float | str | None:
+def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | None:
     """Return the number beyond an end of those tried at which a value lies; None if it does not.
 
     It continues them: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. What is whole
     stays whole and at least 1; multiples of a constant, as 10/L and 1/L, go on as such. A grid of a
     single value, of zero, of other texts or of switches has no ends.
     """
-    units = {_unit(one) for one in tried if isinstance(one, str)}
-    if len(units) == 1 and all(isinstance(one, str) for one in tried) and units != {""}:
+    units = {_unit(item) for item in tried if isinstance(item, str)}
+    if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
         (unit,) = units
-        multiples = [float(one.removesuffix(unit)) for one in tried]
-        further = outward(multiples, float(value.removesuffix(unit)))
+        multiples = [float(item.removesuffix(unit)) for item in tried]
+        further = value_beyond_end(multiples, float(value.removesuffix(unit)))
         return None if further is None else f"{further:g}{unit}"
-    numbers = sorted({one for one in tried if isinstance(one, int | float)})
-    if len(numbers) < 2 or any(isinstance(one, bool | str) for one in tried) or numbers[0] <= 0:
+    numbers = sorted({item for item in tried if isinstance(item, int | float)})
+    if len(numbers) < 2 or any(isinstance(item, bool | str) for item in tried) or numbers[0] <= 0:
         return None
     if value == numbers[-1]:
         numbers = numbers[-3:]
@@ -236,7 +236,7 @@ def outward(tried: Sequence[Any], value: Any) -> int | float | str | None:
         return None
     # Of three, by the step before the last: grids as 0.01, 0.03, 0.1 are even in pairs.
     further = numbers[1] * numbers[-1] / numbers[0]
-    if not all(isinstance(one, int) for one in numbers):
+    if not all(isinstance(number, int) for number in numbers):
         return float(f"{further:.2g}") if math.isfinite(further) and further > 0 else None
     return round(further) if further >= 1 and round(further) != value else None
 
@@ -246,5 +246,5 @@ def _unit(text: str) -> str:
 
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
     """
-    found = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
-    return found[1] if found and is_relative(text) else ""
+    match = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
+    return match[1] if match and is_relative(text) else ""

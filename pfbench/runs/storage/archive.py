@@ -21,13 +21,21 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from pfbench.base.errors import InputError
-from pfbench.base.files import whole
-from pfbench.base.visible import visible
-from pfbench.runs.storage.content import decoded
-from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.kinds import KINDS
-from pfbench.runs.storage.opening import check_size, open_file
-from pfbench.runs.storage.schema import Type, count, integer, list_of, table, table_of, text
+from pfbench.base.escaping import escape_text
+from pfbench.base.files import atomic_write
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.entry_kinds import KINDS
+from pfbench.runs.storage.field_types import (
+    Type,
+    count,
+    integer,
+    list_type,
+    mapping_type,
+    table,
+    text,
+)
+from pfbench.runs.storage.safe_open import check_size, open_file
+from pfbench.runs.storage.serialization import decode_json
 
 SCHEMA = 1
 """Version of a manifest; archives of another version are not read."""
@@ -55,18 +63,22 @@ _FIELDS: Mapping[str, Type] = MappingProxyType(
         "schema": integer,
         "pfbench": text,
         "name": text,
-        "data": table_of(text),
-        "files": table_of(text),
+        "data": mapping_type(text),
+        "files": mapping_type(text),
     }
 )
 _SINCE: Mapping[str, Type] = MappingProxyType(
-    {"reads": table_of(text), "origins": table_of(text), "lock": table_of(table_of(text))}
+    {
+        "reads": mapping_type(text),
+        "origins": mapping_type(text),
+        "lock": mapping_type(mapping_type(text)),
+    }
 )
 """Fields that archives of before 0.2 lack."""
 
 
 @dataclass(frozen=True)
-class Form:
+class ArchiveKind:
     """A kind of archive.
 
     Attributes
@@ -88,18 +100,18 @@ class Form:
     needs: frozenset[str] = field(default_factory=frozenset)
 
 
-PACK = Form(
+PACK = ArchiveKind(
     MANIFEST,
     {
         r"pack\.json": 2**26,
         r"spec\.toml": 2**22,
-        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].most_bytes,
+        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].max_bytes,
     },
     {
         "planned": count,
-        "own": list_of(text),
-        "environments": list_of(table_of(text)),
-        "problems": table_of(text),
+        "own": list_type(text),
+        "environments": list_type(mapping_type(text)),
+        "problems": mapping_type(text),
     },
     frozenset({SPEC}),
 )
@@ -109,20 +121,20 @@ _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 1
 _DAMAGES = (
-    *(Damaged, OSError, ValueError, zipfile.BadZipFile, zlib.error),
+    *(DamagedFileError, OSError, ValueError, zipfile.BadZipFile, zlib.error),
     *(EOFError, KeyError, NotImplementedError, RuntimeError),
 )
 _END, _END_BYTES = b"PK\x05\x06", 22
 """How the last bytes of a zip file without a comment begin, and how many these are."""
 
 
-def can_hold(name: str) -> bool:
+def is_valid_member_name(name: str) -> bool:
     """Return whether an archive can have a file of this name beside its code."""
     return re.fullmatch(_READ, name) is not None
 
 
 def write_archive(
-    path: Path, files: Mapping[str, bytes], about: Mapping[str, Any], form: Form = PACK
+    path: Path, files: Mapping[str, bytes], fields: Mapping[str, Any], form: ArchiveKind = PACK
 ) -> None:
     """Write an archive, whole or not at all.
 
@@ -130,7 +142,7 @@ def write_archive(
     ----------
     files
         What is in it, by its name there.
-    about
+    fields
         The fields of its manifest but ``schema`` and ``files``.
     form
         The kind of archive.
@@ -141,9 +153,9 @@ def write_archive(
         If it cannot be written.
     """
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-    said = json.dumps({"schema": SCHEMA, **about, "files": hashes}, indent=1, allow_nan=False)
-    inside = {form.manifest: said.encode() + b"\n", **dict(sorted(files.items()))}
-    with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    statement = json.dumps({"schema": SCHEMA, **fields, "files": hashes}, indent=1, allow_nan=False)
+    inside = {form.manifest: statement.encode() + b"\n", **dict(sorted(files.items()))}
+    with atomic_write(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in inside.items():
             entry = zipfile.ZipInfo(name, _WHEN)
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -156,7 +168,7 @@ class Archive:
 
     Attributes
     ----------
-    about
+    manifest
         Its manifest, with checked types.
     names
         The names of all files but that.
@@ -164,35 +176,39 @@ class Archive:
         Its kind, among those that it may be of.
     """
 
-    def __init__(self, file: BinaryIO, path: Path, *forms: Form) -> None:
+    def __init__(self, file: BinaryIO, path: Path, *forms: ArchiveKind) -> None:
         self._path = path
-        with self._refusing():
+        with self._refuse_errors():
             check_size(file, MOST_BYTES)
             self._zip = zipfile.ZipFile(file)
             entries = self._zip.infolist()
             if len(entries) > MOST_FILES:
-                raise Damaged("too large", f"{len(entries):,} files")
+                raise DamagedFileError("too large", f"{len(entries):,} files")
             self._entries = {entry.filename: entry for entry in entries}
             if len(self._entries) < len(entries):
-                raise Damaged("unreadable", "two files in it have the same name")
+                raise DamagedFileError("unreadable", "two files in it have the same name")
             file.seek(-_END_BYTES, os.SEEK_END)
-            if file.read(len(_END)) != _END or min(one.header_offset for one in entries):
-                raise Damaged("unreadable", "there is something before or behind what is in it")
-            form = next((one for one in forms if one.manifest in self._entries), forms[0])
+            if file.read(len(_END)) != _END or min(entry.header_offset for entry in entries):
+                raise DamagedFileError(
+                    "unreadable", "there is something before or behind what is in it"
+                )
+            form = next((kind for kind in forms if kind.manifest in self._entries), forms[0])
             self.form = form
             for entry in entries:
                 _check(entry, {**_SHARED, **form.limits})
             unpacked = sum(entry.file_size for entry in entries)
             if unpacked > MOST_BYTES:
-                raise Damaged("too large", f"{unpacked:,} bytes once it is unpacked")
+                raise DamagedFileError("too large", f"{unpacked:,} bytes once it is unpacked")
             needs = {form.manifest, *form.needs}
             if not needs <= self._entries.keys():
-                raise Damaged("incomplete", f"it lacks {' or '.join(sorted(needs))}")
-            self.about = _about(self._read(form.manifest), form)
+                raise DamagedFileError("incomplete", f"it lacks {' or '.join(sorted(needs))}")
+            self.manifest = _read_manifest(self._read(form.manifest), form)
         self.names = tuple(name for name in self._entries if name != form.manifest)
-        with self._refusing():
-            if set(self.names) != set(self.about["files"]):
-                raise Damaged("incomplete", f"{form.manifest} names other files than are in it")
+        with self._refuse_errors():
+            if set(self.names) != set(self.manifest["files"]):
+                raise DamagedFileError(
+                    "incomplete", f"{form.manifest} names other files than are in it"
+                )
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file inside.
@@ -202,21 +218,21 @@ class Archive:
         InputError
             If they are not those of which the archive has the hash.
         """
-        with self._refusing():
+        with self._refuse_errors():
             data = self._read(name)
-            if hashlib.sha256(data).hexdigest() != self.about["files"][name]:
-                raise Damaged("wrong content", f"{name} does not match its hash")
+            if hashlib.sha256(data).hexdigest() != self.manifest["files"][name]:
+                raise DamagedFileError("wrong content", f"{name} does not match its hash")
         return data
 
-    def damaged(self, names: Iterable[str]) -> tuple[str, ...]:
+    def find_damaged(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of some files whose bytes do not match their hashes."""
-        found = []
+        results = []
         for name in names:
             try:
                 self.read(name)
             except InputError:
-                found.append(name)
-        return tuple(found)
+                results.append(name)
+        return tuple(results)
 
     def unpack(self, folder: Path, but: Collection[str] = ()) -> None:
         """Write all files but some below an empty folder.
@@ -228,10 +244,10 @@ class Archive:
         OSError
             If it cannot be written.
         """
-        for name in (one for one in self.names if one not in but):
-            place = folder.joinpath(*name.split("/"))
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("xb") as file:
+        for name in (name for name in self.names if name not in but):
+            path = folder.joinpath(*name.split("/"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("xb") as file:
                 file.write(self.read(name))
 
     def _read(self, name: str) -> bytes:
@@ -239,26 +255,30 @@ class Archive:
         with self._zip.open(entry) as file:
             data = file.read(entry.file_size + 1)
         if len(data) != entry.file_size:
-            raise Damaged("truncated", f"{name} has {len(data):,} of {entry.file_size:,} bytes")
+            raise DamagedFileError(
+                "truncated", f"{name} has {len(data):,} of {entry.file_size:,} bytes"
+            )
         return data
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
+    def _refuse_errors(self) -> Iterator[None]:
         """Refuse an archive whose bytes raise anything inside: zipfile has many errors for them."""
         try:
             yield
         except (MemoryError, InputError):
             raise
         except _DAMAGES as error:
-            what = visible(str(error).splitlines()[0] if str(error) else type(error).__name__)
+            subject = escape_text(
+                str(error).splitlines()[0] if str(error) else type(error).__name__
+            )
             raise InputError(
-                f"{self._path} is no whole archive of pfbench ({what.rstrip('.')}): get it again "
+                f"{self._path} is no whole archive of pfbench ({subject.rstrip('.')}): get it again "  # noqa: E501
                 "from its author."
             ) from error
 
 
 @contextmanager
-def opened(path: Path, *forms: Form) -> Iterator[Archive]:
+def open_archive(path: Path, *forms: ArchiveKind) -> Iterator[Archive]:
     """Open an archive of one of some kinds for reading; a sweep's, if none is given.
 
     Raises
@@ -268,7 +288,7 @@ def opened(path: Path, *forms: Form) -> Iterator[Archive]:
     """
     try:
         file = open_file(path)
-    except Damaged as damage:
+    except DamagedFileError as damage:
         raise InputError(f"{path} is no archive ({damage}): name a file.") from damage
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
@@ -279,30 +299,40 @@ def opened(path: Path, *forms: Form) -> Iterator[Archive]:
 def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:
     """Refuse a file of another name, form or size than an archive of pfbench has."""
     name = entry.filename
-    most = next((most for form, most in limits.items() if re.fullmatch(form, name)), None)
-    if most is None or entry.orig_filename != name:
-        raise Damaged("unreadable", f"it has a file {name!r}, which no archive of pfbench has")
-    if entry.file_size > most:
-        raise Damaged("too large", f"{name} has {entry.file_size:,} bytes once it is unpacked")
+    max_count = next((limit for form, limit in limits.items() if re.fullmatch(form, name)), None)
+    if max_count is None or entry.orig_filename != name:
+        raise DamagedFileError(
+            "unreadable", f"it has a file {name!r}, which no archive of pfbench has"
+        )
+    if entry.file_size > max_count:
+        raise DamagedFileError(
+            "too large", f"{name} has {entry.file_size:,} bytes once it is unpacked"
+        )
     if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _FORMS:
-        raise Damaged("unreadable", f"{name} is encrypted, or packed in a way that is not read")
+        raise DamagedFileError(
+            "unreadable", f"{name} is encrypted, or packed in a way that is not read"
+        )
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
-        raise Damaged("not a file", f"{name} is a link or a device")
+        raise DamagedFileError("not a file", f"{name} is a link or a device")
 
 
-def _about(data: bytes, form: Form) -> Mapping[str, Any]:
-    about: Mapping[str, Any] = decoded(data)
-    if not table(about):
-        raise Damaged("unreadable", f"{form.manifest} is no table")
-    if about.get("schema") != SCHEMA:
-        raise Damaged("wrong schema version", f"{about.get('schema')!r}, where {SCHEMA} is known")
+def _read_manifest(data: bytes, form: ArchiveKind) -> Mapping[str, Any]:
+    subject: Mapping[str, Any] = decode_json(data)
+    if not table(subject):
+        raise DamagedFileError("unreadable", f"{form.manifest} is no table")
+    if subject.get("schema") != SCHEMA:
+        raise DamagedFileError(
+            "wrong schema version", f"{subject.get('schema')!r}, where {SCHEMA} is known"
+        )
     needed = {**_FIELDS, **form.fields}
     for name, kind in {**needed, **_SINCE}.items():
-        if name not in about and name in _SINCE:
+        if name not in subject and name in _SINCE:
             continue
-        if name not in about or not kind(about[name]):
-            raise Damaged("incomplete", f"the field {name} of {form.manifest}")
-    if any(not re.fullmatch(_READ, name) for name in about.get("reads", {})):
-        raise Damaged("unreadable", "a file that its code reads has a name that is not read here")
-    return about
+        if name not in subject or not kind(subject[name]):
+            raise DamagedFileError("incomplete", f"the field {name} of {form.manifest}")
+    if any(not re.fullmatch(_READ, name) for name in subject.get("reads", {})):
+        raise DamagedFileError(
+            "unreadable", "a file that its code reads has a name that is not read here"
+        )
+    return subject

@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pfbench.base.files import whole
-from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.opening import append_line, read_file
-from pfbench.runs.storage.schema import is_listed
+from pfbench.base.files import atomic_write
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.field_types import has_listed_type
+from pfbench.runs.storage.safe_open import append_line, read_file
 
 NAME = "index.jsonl"
 
@@ -69,26 +69,26 @@ class Listing:
     """
 
     rows: list[Row]
-    damaged: list[tuple[str, str, Damaged]] = field(default_factory=list)
+    damaged: list[tuple[str, str, DamagedFileError]] = field(default_factory=list)
 
 
-def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
+def make_row(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     """Return the row of an entry from the metadata of its file."""
     content = header["run"] if kind == "run" else header["row"]
-    found = {name: content.get(name) for name in ROW}
+    results = {name: content.get(name) for name in ROW}
     if kind == "run":
         notes = header.get("notes", {})
-        found |= {name: notes.get(name) for name in ("family", "limits")}
+        results |= {name: notes.get(name) for name in ("family", "limits")}
     elif kind == "verdict":
-        found["status"] = content.get("verdict")
+        results["status"] = content.get("verdict")
     else:
-        said = "shown" if kind == "finding" else "certified"
-        found["status"] = said if content.get(said) else f"not {said}"
-    return found | {"schema": SCHEMA, "kind": kind, "key": key}
+        statement = "shown" if kind == "finding" else "certified"
+        results["status"] = statement if content.get(statement) else f"not {statement}"
+    return results | {"schema": SCHEMA, "kind": kind, "key": key}
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Let nobody look for garbage inside.
 
     Of half a million small objects none is garbage: looking for it takes as long as the rest.
@@ -102,7 +102,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Index:
+class StoreIndex:
     """The index file of a store."""
 
     def __init__(self, folder: Path) -> None:
@@ -114,10 +114,10 @@ class Index:
         That it cannot be written (a full disk) is no error: the file itself will be read.
         """
         # A line that a full disk cut short must not swallow this one.
-        with suppress(OSError, Damaged):
+        with suppress(OSError, DamagedFileError):
             append_line(self._path, f"\n{_line(row, stamp)}\n")
 
-    @uncollected()
+    @gc_disabled()
     def listing(
         self,
         files: Iterable[tuple[str, str, str, os.stat_result]],
@@ -132,15 +132,16 @@ class Index:
         files
             Kind, key, path, size and time of each file.
         read
-            Returns the row of a file; raises `Damaged`, or FileNotFoundError if it is gone.
+            Returns the row of a file; raises `DamagedFileError`, or FileNotFoundError if it is
+            gone.
         write
             Whether an index that lacks something is written anew.
         """
-        known = self._read()
+        existing = self._read_rows()
         rows: list[Row] = []
         lines, damaged, stale = [], [], False
         for kind, key, path, stamp in files:
-            line = known.get((kind, key))
+            line = existing.get((kind, key))
             row: dict[str, Any]
             if line is not None and line[:2] == [stamp.st_size, stamp.st_mtime_ns]:
                 row = dict(zip(ROW, line[2:], strict=True))
@@ -150,35 +151,35 @@ class Index:
                     row = dict(read(kind, key, path))
                 except FileNotFoundError:
                     continue
-                except Damaged as damage:
+                except DamagedFileError as damage:
                     damaged.append((kind, key, damage))
                     continue
             lines.append((row, stamp))
-            row |= {"bytes": stamp.st_size, "stored": time_of(int(stamp.st_mtime))}
+            row |= {"bytes": stamp.st_size, "stored": format_time(int(stamp.st_mtime))}
             rows.append(row)
-        if write and (stale or len(known) != len(rows)):
+        if write and (stale or len(existing) != len(rows)):
             self._write(lines)
         return Listing(rows, damaged)
 
-    def _read(self) -> dict[tuple[str, str], list[Any]]:
-        found: dict[tuple[str, str], list[Any]] = {}
+    def _read_rows(self) -> dict[tuple[str, str], list[Any]]:
+        lines: dict[tuple[str, str], list[Any]] = {}
         try:
             text = read_file(self._path, MOST_BYTES).decode("utf-8", errors="replace")
-        except (OSError, Damaged):
-            return found
-        for line in _parsed([line for line in text.split("\n") if line and _is_flat(line)]):
+        except (OSError, DamagedFileError):
+            return lines
+        for line in _parse_lines([line for line in text.split("\n") if line and _is_flat(line)]):
             if _is_line(line):
                 _, _, _, kind, key, *_ = line
-                found[kind, key] = line
-        return found
+                lines[kind, key] = line
+        return lines
 
     def _write(self, lines: Iterable[tuple[Row, os.stat_result]]) -> None:
         """Write the index anew; a store that cannot be written keeps the old one."""
-        with suppress(OSError), whole(self._path) as file:
+        with suppress(OSError), atomic_write(self._path) as file:
             file.writelines(f"{_line(row, stamp)}\n".encode() for row, stamp in lines)
 
 
-def _parsed(lines: list[str]) -> Iterator[Any]:
+def _parse_lines(lines: list[str]) -> Iterator[Any]:
     """Yield the lines that are JSON: all at once, for speed, or one by one if any is torn."""
     try:
         yield from json.loads(f"[{','.join(lines)}]")
@@ -199,7 +200,7 @@ def _is_line(line: Any) -> bool:
         return False
     row = dict(zip(ROW, line[2:], strict=True))
     named = isinstance(row["kind"], str) and isinstance(row["key"], str)
-    return row["schema"] == SCHEMA and named and is_listed(row["kind"], row)
+    return row["schema"] == SCHEMA and named and has_listed_type(row["kind"], row)
 
 
 def _line(row: Row, stamp: os.stat_result) -> str:
@@ -207,6 +208,6 @@ def _line(row: Row, stamp: os.stat_result) -> str:
 
 
 @lru_cache(maxsize=4096)
-def time_of(seconds: int) -> str:
+def format_time(seconds: int) -> str:
     """Return a time in seconds as a listing has it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

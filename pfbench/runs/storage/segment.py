@@ -20,21 +20,29 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage import opening
-from pfbench.runs.storage.content import (
+from pfbench.runs.storage import safe_open
+from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
+from pfbench.runs.storage.entry_kinds import KEY
+from pfbench.runs.storage.field_types import (
+    Type,
+    count,
+    integer,
+    list_type,
+    record_type,
+    table,
+    text,
+)
+from pfbench.runs.storage.index import SCHEMA, Row
+from pfbench.runs.storage.serialization import (
     MOST_NUMBERS,
     MOST_TEXT,
     Columns,
     check_marks,
-    columns_of,
-    damaged,
-    decoded,
-    dtype_of,
+    column_dtype,
+    decode_json,
+    refuse_damaged,
+    trace_columns,
 )
-from pfbench.runs.storage.damaged import DAMAGES, Damaged
-from pfbench.runs.storage.index import SCHEMA, Row
-from pfbench.runs.storage.kinds import KEY
-from pfbench.runs.storage.schema import Type, count, integer, list_of, record_of, table, text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,25 +70,25 @@ LISTED = (
 """The columns of ``runs.parquet`` that a listing reads: as in a row of the index, `limits` as JSON,
 `bytes` and `stored` the size and the time (ns) of the file that the run had."""
 
-_INSIDE = ("length", "sha256", "about")
+_CONTENT_COLUMNS = ("length", "sha256", "about")
 """Its other columns: the rows of its trace, its hash, its metadata."""
 
-_TEXTS = frozenset({*LISTED, *_INSIDE}) - _NUMBERS - {"seconds"}
+_TEXTS = frozenset({*LISTED, *_CONTENT_COLUMNS}) - _NUMBERS - {"seconds"}
 
 _FIELDS: Mapping[str, Type] = MappingProxyType(
     {
         "schema": integer,
         "runs": count,
-        "groups": list_of(list_of(count)),
-        "traces": list_of(list_of(text)),
+        "groups": list_type(list_type(count)),
+        "traces": list_type(list_type(text)),
         "files": table,
     }
 )
-_SUMMARY = record_of({"bytes": count, "sha256": text, "metadata": text})
+_SUMMARY = record_type({"bytes": count, "sha256": text, "metadata": text})
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedRun:
     """A run as a segment holds it.
 
     Attributes
@@ -113,10 +121,10 @@ class Segment:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._about = _read_manifest(folder / MANIFEST)
-        self._last: tuple[int, _Decoded] | None = None
+        self._manifest = _load_manifest(folder / MANIFEST)
+        self._last_group: tuple[int, _DecodedGroup] | None = None
 
-    def listed(self) -> "tuple[list[tuple[int, pa.Table]], list[Damaged]]":
+    def read_listing(self) -> "tuple[list[tuple[int, pa.Table]], list[DamagedFileError]]":
         """Return what a listing shows of each group of runs that can be read; and what cannot.
 
         Raises
@@ -124,30 +132,30 @@ class Segment:
         Damaged
             If the whole file cannot be read.
         """
-        found, lost = [], []
-        with self._opened(RUNS) as file:
-            for k in range(len(self._about["groups"])):
+        results, lost = [], []
+        with self._open_parquet(RUNS) as file:
+            for k in range(len(self._manifest["groups"])):
                 try:
-                    found.append((k, _checked(_group(file, k, LISTED))))
-                except Damaged as damage:
+                    results.append((k, _check_listing(_group(file, k, LISTED))))
+                except DamagedFileError as damage:
                     lost.append(damage)
-        return found, lost
+        return results, lost
 
     def keys_by_group(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the keys of each group of runs that can be read; see `listed`."""
-        with self._opened(RUNS) as file:
-            for k in range(len(self._about["groups"])):
-                with suppress(Damaged):
-                    keys = texts_of(_group(file, k, ("key",))["key"])
+        with self._open_parquet(RUNS) as file:
+            for k in range(len(self._manifest["groups"])):
+                with suppress(DamagedFileError):
+                    keys = unique_texts(_group(file, k, ("key",))["key"])
                     if all(map(KEY.fullmatch, keys)):
                         yield k, keys
 
-    def raw(self, group: int, at: int) -> tuple[bytes, Columns, str]:
+    def raw(self, group: int, index: int) -> tuple[bytes, Columns, str]:
         """Return metadata, trace and hash of a run, as `content.entry_of` takes them.
 
         Parameters
         ----------
-        group, at
+        group, index
             Its group of rows, and its number in there.
 
         Raises
@@ -157,54 +165,56 @@ class Segment:
         OSError
             If the system does not let it be read.
         """
-        if self._last is None or self._last[0] != group:
-            self._last = group, self._decoded(group)
-        return self._last[1].run(at)
+        if self._last_group is None or self._last_group[0] != group:
+            self._last_group = group, self._decode_group(group)
+        return self._last_group[1].run(index)
 
-    def check(self) -> Iterator[tuple[str, Damaged]]:
+    def check(self) -> Iterator[tuple[str, DamagedFileError]]:
         """Yield the files of which a hash is wrong, with what is."""
-        for name, said in self._about["files"].items():
+        for name, statement in self._manifest["files"].items():
             try:
                 file: Any
-                with opening.open_file(self.folder / name) as file:
-                    opening.check_size(file, _MOST_FILE)
-                    same = hashlib.file_digest(file, "sha256").hexdigest() == said["sha256"]
+                with safe_open.open_file(self.folder / name) as file:
+                    safe_open.check_size(file, _MOST_FILE)
+                    same = hashlib.file_digest(file, "sha256").hexdigest() == statement["sha256"]
                 if not same:
-                    raise Damaged("wrong content", DAMAGES["wrong content"])
+                    raise DamagedFileError("wrong content", DAMAGES["wrong content"])
             except FileNotFoundError:
-                yield name, Damaged("incomplete", "the file is missing")
-            except Damaged as damage:
+                yield name, DamagedFileError("incomplete", "the file is missing")
+            except DamagedFileError as damage:
                 yield name, damage
 
-    def _decoded(self, group: int) -> "_Decoded":
-        with self._opened(RUNS) as file:
-            heads = _group(file, group, _INSIDE)
-        number, part = self._about["groups"][group]
-        with self._opened(TRACE.format(number)) as file:
-            trace = _group(file, part, self._about["traces"][number])
-        with damaged("incomplete"):
-            return _Decoded(heads, trace)
+    def _decode_group(self, group: int) -> "_DecodedGroup":
+        with self._open_parquet(RUNS) as file:
+            heads = _group(file, group, _CONTENT_COLUMNS)
+        number, part = self._manifest["groups"][group]
+        with self._open_parquet(TRACE.format(number)) as file:
+            trace = _group(file, part, self._manifest["traces"][number])
+        with refuse_damaged("incomplete"):
+            return _DecodedGroup(heads, trace)
 
     @contextmanager
-    def _opened(self, name: str) -> "Iterator[pq.ParquetFile]":
+    def _open_parquet(self, name: str) -> "Iterator[pq.ParquetFile]":
         """Open a file of which the metadata have the right hash."""
         import pyarrow.parquet as pq
 
-        said = self._about["files"][name]
+        statement = self._manifest["files"][name]
         try:
-            file = opening.open_file(self.folder / name)
+            file = safe_open.open_file(self.folder / name)
         except FileNotFoundError as error:
             if not self.folder.exists():
                 raise
-            raise Damaged("incomplete", f"its file {name} is missing") from error
+            raise DamagedFileError("incomplete", f"its file {name} is missing") from error
         with file:
-            if opening.check_size(file, _MOST_FILE) != said["bytes"]:
-                raise Damaged("truncated", f"{name} has not {said['bytes']:,} bytes")
+            if safe_open.check_size(file, _MOST_FILE) != statement["bytes"]:
+                raise DamagedFileError("truncated", f"{name} has not {statement['bytes']:,} bytes")
             check_marks(file)
-            if metadata_digest(file) != said["metadata"]:
-                raise Damaged("wrong content", f"the metadata of {name} do not match their hash")
+            if metadata_digest(file) != statement["metadata"]:
+                raise DamagedFileError(
+                    "wrong content", f"the metadata of {name} do not match their hash"
+                )
             file.seek(0)
-            with damaged("unreadable"):
+            with refuse_damaged("unreadable"):
                 opened = pq.ParquetFile(
                     file,
                     page_checksum_verification=True,
@@ -216,80 +226,82 @@ class Segment:
             yield opened
 
 
-class _Decoded:
+class _DecodedGroup:
     """A group of runs in memory."""
 
     def __init__(self, heads: "pa.Table", trace: "pa.Table") -> None:
-        self._texts, self._digests = (texts_of(heads[name]) for name in ("about", "sha256"))
+        self._texts, self._digests = (unique_texts(heads[name]) for name in ("about", "sha256"))
         lengths = heads["length"].to_numpy()
         ends = np.cumsum(lengths)
         if lengths.min(initial=0) < 0 or ends[-1] != trace.num_rows:
-            raise Damaged("incomplete", "its runs have other rows than its trace")
+            raise DamagedFileError("incomplete", "its runs have other rows than its trace")
         self._ends, self._lengths = ends.tolist(), lengths.tolist()
-        self._columns = columns_of(trace)
+        self._columns = trace_columns(trace)
 
-    def run(self, at: int) -> tuple[bytes, Columns, str]:
-        end = self._ends[at]
-        rows = slice(end - self._lengths[at], end)
+    def run(self, index: int) -> tuple[bytes, Columns, str]:
+        end = self._ends[index]
+        rows = slice(end - self._lengths[index], end)
         columns = {name: column[rows] for name, column in self._columns.items()}
-        return self._texts[at], columns, self._digests[at]
+        return self._texts[index], columns, self._digests[index]
 
 
 def _group(file: "pq.ParquetFile", group: int, names: Sequence[str]) -> "pa.Table":
     """Return columns of a group of rows, if they have no more than pfbench writes."""
-    with damaged("unreadable"):
-        part, whole = file.metadata.row_group(group), file.metadata.schema
-        there = {whole.column(k).name: whole.column(k) for k in range(len(whole))}
+    with refuse_damaged("unreadable"):
+        part, schema = file.metadata.row_group(group), file.metadata.schema
+        columns = {schema.column(k).name: schema.column(k) for k in range(len(schema))}
         for name in names:
-            if name not in there or there[name].max_repetition_level:
-                raise Damaged("incomplete", f"there is no column {name}")
-            if there[name].physical_type not in ("INT64", "DOUBLE", "BYTE_ARRAY"):
-                raise Damaged("incomplete", f"its column {name} is of another type")
+            if name not in columns or columns[name].max_repetition_level:
+                raise DamagedFileError("incomplete", f"there is no column {name}")
+            if columns[name].physical_type not in ("INT64", "DOUBLE", "BYTE_ARRAY"):
+                raise DamagedFileError("incomplete", f"its column {name} is of another type")
         numbers = part.num_rows * len(names)
         if not 0 <= numbers <= MOST_NUMBERS or not 0 <= part.total_byte_size <= _MOST_PART:
-            raise Damaged("too large", f"{part.num_rows:,} rows, {part.total_byte_size:,} bytes")
+            raise DamagedFileError(
+                "too large", f"{part.num_rows:,} rows, {part.total_byte_size:,} bytes"
+            )
         table = file.read_row_group(group, columns=list(names), use_threads=False)
         return table.select(list(names)).combine_chunks()
 
 
-def _checked(table: "pa.Table") -> "pa.Table":
+def _check_listing(table: "pa.Table") -> "pa.Table":
     """Refuse columns of a listing that are none: nothing is believed before its types are."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if table.num_rows > GROUP:
-        raise Damaged("too large", f"{table.num_rows:,} runs in a group")
+        raise DamagedFileError("too large", f"{table.num_rows:,} runs in a group")
     for name in LISTED:
         kind = table.schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         if kind != schema_of_runs().field(name).type:
-            raise Damaged("incomplete", f"its column {name} is of type {kind}")
+            raise DamagedFileError("incomplete", f"its column {name} is of type {kind}")
         if table[name].null_count and name not in _NULLABLE:
-            raise Damaged("incomplete", f"its column {name} has empty cells")
-        least = 0 if name in _NUMBERS and name != "seed" else None
-        if least is not None and (pc.min(table[name]).as_py() or 0) < least:
-            raise Damaged("incomplete", f"its column {name} has numbers below 0")
-    if not set(texts_of(table["status"])) <= STATUSES.keys():
-        raise Damaged("incomplete", "a status is none of a run")
-    if not all(map(KEY.fullmatch, texts_of(table["key"]))):
-        raise Damaged("incomplete", "a key is no name of 8 to 128 letters or digits")
+            raise DamagedFileError("incomplete", f"its column {name} has empty cells")
+        min_count = 0 if name in _NUMBERS and name != "seed" else None
+        if min_count is not None and (pc.min(table[name]).as_py() or 0) < min_count:
+            raise DamagedFileError("incomplete", f"its column {name} has numbers below 0")
+    if not set(unique_texts(table["status"])) <= STATUSES.keys():
+        raise DamagedFileError("incomplete", "a status is none of a run")
+    if not all(map(KEY.fullmatch, unique_texts(table["key"]))):
+        raise DamagedFileError("incomplete", "a key is no name of 8 to 128 letters or digits")
     return table
 
 
-def texts_of(column: "pa.ChunkedArray") -> list[Any]:
+def unique_texts(column: "pa.ChunkedArray") -> list[Any]:
     """Return the texts of a column, equal ones as one object."""
-    found: list[Any] = []
+    unique_texts: list[Any] = []
     for part in column.chunks:
         values = part.dictionary.to_pylist()
-        found += [None if k is None else values[k] for k in part.indices.to_pylist()]
-    return found
+        unique_texts += [None if k is None else values[k] for k in part.indices.to_pylist()]
+    return unique_texts
 
 
 def schema_of_runs() -> "pa.Schema":
     """Return the columns of ``runs.parquet``."""
     import pyarrow as pa
 
-    kinds = dict.fromkeys((*LISTED, *_INSIDE), pa.string())
+    kinds = dict.fromkeys((*LISTED, *_CONTENT_COLUMNS), pa.string())
     kinds |= dict.fromkeys(_NUMBERS, pa.int64())
     kinds |= {"seconds": pa.float64(), "about": pa.binary()}
     return _schema(kinds)
@@ -299,7 +311,7 @@ def schema_of_trace(names: Sequence[str]) -> "pa.Schema":
     """Return the columns of a trace with these names."""
     import pyarrow as pa
 
-    return _schema({name: pa.from_numpy_dtype(dtype_of(name)) for name in names})
+    return _schema({name: pa.from_numpy_dtype(column_dtype(name)) for name in names})
 
 
 def _schema(kinds: "Mapping[str, pa.DataType]") -> "pa.Schema":
@@ -317,32 +329,36 @@ def metadata_digest(file: BinaryIO) -> str:
     return hashlib.sha256(file.read()).hexdigest()
 
 
-def _read_manifest(path: Path) -> Mapping[str, Any]:
+def _load_manifest(path: Path) -> Mapping[str, Any]:
     try:
-        data = opening.read_file(path, _MOST_MANIFEST)
+        data = safe_open.read_file(path, _MOST_MANIFEST)
     except FileNotFoundError as error:
         if not path.parent.exists():
             raise
-        raise Damaged("incomplete", f"its {MANIFEST} is missing") from error
-    said, _, rest = data.partition(b"\n")
+        raise DamagedFileError("incomplete", f"its {MANIFEST} is missing") from error
+    statement, _, rest = data.partition(b"\n")
     if not rest.endswith(b"\n"):
-        raise Damaged("truncated", f"{len(data):,} bytes of {MANIFEST}")
-    if hashlib.sha256(rest[:-1]).hexdigest().encode() != said:
-        raise Damaged("wrong content", f"{MANIFEST} does not match its hash")
-    about: Mapping[str, Any] = decoded(rest)
-    if about.get("schema") != SCHEMA:
-        raise Damaged("wrong schema version", f"{about.get('schema')!r}, where {SCHEMA} is known")
+        raise DamagedFileError("truncated", f"{len(data):,} bytes of {MANIFEST}")
+    if hashlib.sha256(rest[:-1]).hexdigest().encode() != statement:
+        raise DamagedFileError("wrong content", f"{MANIFEST} does not match its hash")
+    subject: Mapping[str, Any] = decode_json(rest)
+    if subject.get("schema") != SCHEMA:
+        raise DamagedFileError(
+            "wrong schema version", f"{subject.get('schema')!r}, where {SCHEMA} is known"
+        )
     for name, kind in _FIELDS.items():
-        if name not in about or not kind(about[name]):
-            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
-    number = len(about["traces"])
-    files = files_of(number)
-    right = set(about["files"]) == set(files) and all(map(_SUMMARY, about["files"].values()))
-    if not right or not all(len(one) == 2 and one[0] < number for one in about["groups"]):
-        raise Damaged("incomplete", f"{MANIFEST} names other files or groups than there are")
-    return about
+        if name not in subject or not kind(subject[name]):
+            raise DamagedFileError("incomplete", f"the field {name} of {MANIFEST}")
+    number = len(subject["traces"])
+    files = segment_files(number)
+    right = set(subject["files"]) == set(files) and all(map(_SUMMARY, subject["files"].values()))
+    if not right or not all(len(group) == 2 and group[0] < number for group in subject["groups"]):
+        raise DamagedFileError(
+            "incomplete", f"{MANIFEST} names other files or groups than there are"
+        )
+    return subject
 
 
-def files_of(traces: int) -> list[str]:
+def segment_files(traces: int) -> list[str]:
     """Return the Parquet files of a segment with so many traces."""
     return [RUNS, *(TRACE.format(k) for k in range(traces))]

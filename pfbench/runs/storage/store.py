@@ -1,10 +1,10 @@
 """The store of finished runs, verdicts, findings and certificates: a file each, named by its key.
 
-Many runs lie in segments, once they are packed down (`pfbench.runs.storage.segments`). Before that,
-a run is a Parquet file: the trace as its table, everything else as JSON in the table's metadata. A
-verdict or a certificate is a JSON file. Each is written beside its final name, flushed to the disk,
-and renamed, so that a file with the right name is whole. A file that is damaged all the same is
-set aside in ``damaged``, never deleted, and the store goes on as if it were missing.
+Many runs lie in segments, once they are packed down (`pfbench.runs.storage.segment_index`). Before
+that, a run is a Parquet file: the trace as its table, everything else as JSON in the table's
+metadata. A verdict or a certificate is a JSON file. Each is written beside its final name, flushed
+to the disk, and renamed, so that a file with the right name is whole. A file that is damaged all
+the same is set aside in ``damaged``, never deleted, and the store goes on as if it were missing.
 """
 
 import json
@@ -17,29 +17,29 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import check_writable, whole
+from pfbench.base.files import atomic_write, check_writable
 from pfbench.runs.loop.run import Run
-from pfbench.runs.storage import opening
-from pfbench.runs.storage.content import (
+from pfbench.runs.storage import safe_open
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.entry_kinds import KEY, KINDS
+from pfbench.runs.storage.index import Listing, Row, StoreIndex, gc_disabled, make_row
+from pfbench.runs.storage.segment_index import SegmentIndex
+from pfbench.runs.storage.segment_writer import SEGMENTS
+from pfbench.runs.storage.serialization import (
     SCHEMA,
     Columns,
-    Entry,
-    entry_of,
-    header_of,
-    metadata_of,
-    packed,
+    StoredRun,
+    encode_metadata,
+    json_default,
+    make_entry,
+    pack_run_file,
     parse,
+    read_header,
     row_digest,
-    text_of,
-    told_plainly,
-    trace_of,
+    run_columns,
+    run_metadata,
 )
-from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.files import files_in, storing_in, unreadable
-from pfbench.runs.storage.index import Index, Listing, Row, row_of, uncollected
-from pfbench.runs.storage.kinds import KEY, KINDS
-from pfbench.runs.storage.packing import SEGMENTS
-from pfbench.runs.storage.segments import Segments
+from pfbench.runs.storage.store_files import iterate_files, translate_os_errors, unreadable_error
 
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
@@ -69,8 +69,8 @@ class Store:
 
     def __init__(self, folder: Path | str, *, make: bool = True) -> None:
         self.folder = folder = Path(folder)
-        self._index = Index(folder)
-        self.segments = Segments(folder)
+        self._index = StoreIndex(folder)
+        self.segments = SegmentIndex(folder)
         if not make and not (folder / "runs").is_dir():
             raise InputError(f"there is no store in {folder}: name another with --store.")
         try:
@@ -125,8 +125,8 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        header = metadata_of(key, run, environment, notes or {})
-        self.write("run", key, packed(text_of(header), trace_of(run)), header)
+        header = run_metadata(key, run, environment, notes or {})
+        self.write("run", key, pack_run_file(encode_metadata(header), run_columns(run)), header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -139,7 +139,7 @@ class Store:
             If the row is no JSON.
         """
         try:
-            plain = json.loads(json.dumps(row, allow_nan=False, default=told_plainly))
+            plain = json.loads(json.dumps(row, allow_nan=False, default=json_default))
         except ValueError as error:
             raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
         header = {
@@ -155,18 +155,18 @@ class Store:
     def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
         path = self.path(key, kind)
-        with storing_in(self.folder, f"{kind} {key}"):
-            opening.check_folders(path, self.folder)
+        with translate_os_errors(self.folder, f"{kind} {key}"):
+            safe_open.check_folders(path, self.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(path) as file:
+            with atomic_write(path) as file:
                 file.write(data)
                 file.flush()
                 stamp = os.fstat(file.fileno())
-        self._index.add(row_of(kind, key, header), stamp)
+        self._index.add(make_row(kind, key, header), stamp)
 
     # --- reading ----------------------------------------------------------------------------------
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> StoredRun | None:
         """Return a stored run, or None if there is none.
 
         A damaged file is reported to the log and set aside, and None is returned, so that it is
@@ -177,15 +177,15 @@ class Store:
         StorageError
             If the file is there and cannot be read.
         """
-        found: Entry | None = self._get("run", key)
-        return found
+        stored_run: StoredRun | None = self._get("run", key)
+        return stored_run
 
     def get_row(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return a stored verdict, finding or certificate, or None; see `get`."""
         row: Mapping[str, Any] | None = self._get(kind, key)
         return row
 
-    def look(self, kind: str, key: str) -> tuple[Any, Mapping[str, Any]] | None:
+    def stat_entry(self, kind: str, key: str) -> tuple[Any, Mapping[str, Any]] | None:
         """Return the content of a file and its metadata, as `parse` does; None if there is none.
 
         Raises
@@ -198,19 +198,19 @@ class Store:
         data = self.read_file(kind, key)
         if data is not None:
             return parse(kind, key, data)
-        raw = self._packed(kind, key)
-        return None if raw is None else entry_of(key, *raw)
+        raw = self._read_packed(kind, key)
+        return None if raw is None else make_entry(key, *raw)
 
     def _get(self, kind: str, key: str) -> Any:
         try:
-            found = self.look(kind, key)
-        except Damaged as damage:
-            aside = self.set_aside(kind, key)
-            where = "not moved" if aside is None else f"set aside as {aside}"
-            said = "%s %s is damaged: %s; its file is %s, and it counts as missing."
-            _LOG.warning(said, kind, key, damage, where)
+            stat_entry = self.stat_entry(kind, key)
+        except DamagedFileError as damage:
+            aside = self.quarantine(kind, key)
+            location = "not moved" if aside is None else f"set aside as {aside}"
+            statement = "%s %s is damaged: %s; its file is %s, and it counts as missing."
+            _LOG.warning(statement, kind, key, damage, location)
             return None
-        return None if found is None else found[0]
+        return None if stat_entry is None else stat_entry[0]
 
     def header(self, kind: str, key: str) -> Mapping[str, Any] | None:
         """Return the metadata of an entry, of a run with a file only its end is read; see `look`.
@@ -223,12 +223,12 @@ class Store:
             If the system does not let them be read.
         """
         try:
-            return header_of(kind, key, self.path(key, kind))
+            return read_header(kind, key, self.path(key, kind))
         except FileNotFoundError:
-            raw = self._packed(kind, key)
-            return None if raw is None else entry_of(key, *raw)[1]
+            raw = self._read_packed(kind, key)
+            return None if raw is None else make_entry(key, *raw)[1]
         except OSError as error:
-            raise unreadable(self.path(key, kind), error) from error
+            raise unreadable_error(self.path(key, kind), error) from error
 
     def read(self, kind: str, key: str) -> bytes | None:
         """Return the bytes of an entry's file, of a packed run those that it had; None without one.
@@ -241,17 +241,17 @@ class Store:
             If the system does not let it be read.
         """
         data = self.read_file(kind, key)
-        raw = None if data is not None else self._packed(kind, key)
+        raw = None if data is not None else self._read_packed(kind, key)
         if raw is None:
             return data
-        entry_of(key, *raw)
-        return packed(*raw[:2])
+        make_entry(key, *raw)
+        return pack_run_file(*raw[:2])
 
-    def _packed(self, kind: str, key: str) -> tuple[bytes, Columns, str] | None:
+    def _read_packed(self, kind: str, key: str) -> tuple[bytes, Columns, str] | None:
         try:
-            return self.segments.raw(key) if kind == "run" else None
+            return self.segments.read_bytes(key) if kind == "run" else None
         except OSError as error:
-            raise unreadable(self.folder / SEGMENTS, error) from error
+            raise unreadable_error(self.folder / SEGMENTS, error) from error
 
     def read_file(self, kind: str, key: str) -> bytes | None:
         """Return the bytes of a file, or None if there is none.
@@ -266,14 +266,14 @@ class Store:
         path = self.path(key, kind)
         try:
             os.lstat(path)  # most runs of a large store are packed
-            opening.check_folders(path, self.folder)
-            return opening.read_file(path, KINDS[kind].most_bytes)
+            safe_open.check_folders(path, self.folder)
+            return safe_open.read_file(path, KINDS[kind].max_bytes)
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unreadable(path, error) from error
+            raise unreadable_error(path, error) from error
 
-    def set_aside(self, kind: str, key: str) -> Path | None:
+    def quarantine(self, kind: str, key: str) -> Path | None:
         """Move a damaged file, or what is in its place, to the store's folder ``damaged``.
 
         Its name is kept. Nothing is moved if it is whole, as where another process has made it
@@ -288,32 +288,32 @@ class Store:
         folder = self.folder / DAMAGED / path.parent.parent.name
         aside, number = folder / path.name, 1
         try:
-            opening.check_folders(aside, self.folder)
-            opening.check_folders(path, self.folder)
-            if _is_sound(lambda: self.look(kind, key)):
+            safe_open.check_folders(aside, self.folder)
+            safe_open.check_folders(path, self.folder)
+            if _parses(lambda: self.stat_entry(kind, key)):
                 return None
             folder.mkdir(parents=True, exist_ok=True)
             while os.path.lexists(aside):
                 number += 1
                 aside = folder / f"{path.stem}.{number}{path.suffix}"
             path.rename(aside)
-            most = KINDS[kind].most_bytes
-            if _is_sound(lambda: parse(kind, key, opening.read_file(aside, most))):
+            max_bytes = KINDS[kind].max_bytes
+            if _parses(lambda: parse(kind, key, safe_open.read_file(aside, max_bytes))):
                 aside.replace(path)  # it was written anew in between
                 return None
-        except (OSError, Damaged):
+        except (OSError, DamagedFileError):
             return None
         return aside
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all entries of a kind, sorted."""
-        loose = (key for _, key, _, _ in files_in(self.folder, [kind]))
+        loose = (key for _, key, _, _ in iterate_files(self.folder, [kind]))
         if kind != "run":
             return loose
         packed = self.segments.keys()
         return iter(sorted({*loose, *packed})) if packed else loose
 
-    @uncollected()
+    @gc_disabled()
     def listing(self, *, write: bool = True) -> Listing:
         """Return a row for each entry, and what is damaged; nothing is moved.
 
@@ -322,28 +322,28 @@ class Store:
         `write` says so. Of packed runs the columns of a listing are read.
         """
         # Files first: what is packed down in between is found in its segment.
-        found = self._index.listing(files_in(self.folder, KINDS), _row, write=write)
-        loose = {row["key"] for row in found.rows if row["kind"] == "run"}
+        listing = self._index.listing(iterate_files(self.folder, KINDS), _row, write=write)
+        loose = {row["key"] for row in listing.rows if row["kind"] == "run"}
         try:
             rows, lost = self.segments.rows(loose)
         except OSError as error:
-            raise unreadable(self.folder / SEGMENTS, error) from error
+            raise unreadable_error(self.folder / SEGMENTS, error) from error
         if not rows and not lost:
-            return found
-        runs = [*takewhile(lambda row: row["kind"] == "run", found.rows)]
+            return listing
+        runs = [*takewhile(lambda row: row["kind"] == "run", listing.rows)]
         both = list(merge(runs, rows, key=lambda row: row["key"])) if runs else rows
         damaged = [("segment", name, damage) for name, damage in lost]
-        return Listing(both + found.rows[len(runs) :], found.damaged + damaged)
+        return Listing(both + listing.rows[len(runs) :], listing.damaged + damaged)
 
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
 
 
-def _is_sound(read: Callable[[], object]) -> bool:
+def _parses(read: Callable[[], object]) -> bool:
     try:
         read()
-    except Damaged:
+    except DamagedFileError:
         return False
     return True
 
@@ -351,8 +351,8 @@ def _is_sound(read: Callable[[], object]) -> bool:
 def _row(kind: str, key: str, path: str) -> Row:
     """Return the index's row of a file."""
     try:
-        return row_of(kind, key, header_of(kind, key, path))
+        return make_row(kind, key, read_header(kind, key, path))
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
-from pfbench.verification.faults.compiled import source_of
-from pfbench.verification.faults.fault import Change, Edit, edited
-from pfbench.verification.faults.reach import Node, Part
+from pfbench.verification.faults.fault import Edit, SourceChange, apply_edits
+from pfbench.verification.faults.mutant_compilation import module_source
+from pfbench.verification.faults.reachability import Node, ProgramPart
 
 POINTS_OF = {
     "gradient": (0,),
@@ -37,18 +37,18 @@ Placed = ast.expr | ast.stmt | ast.keyword
 _WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def called(node: ast.AST) -> str:
+def callee_name(node: ast.AST) -> str:
     """Return the last name of what is called; empty if the node is no call of a name."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
-def dotted(node: ast.AST | None) -> str:
+def full_name(node: ast.AST | None) -> str:
     """Return a name, or an attribute of self, as it is written; empty if it is neither."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute) and dotted(node.value) == "self":
+    if isinstance(node, ast.Attribute) and full_name(node.value) == "self":
         return f"self.{node.attr}"
     return ""
 
@@ -56,58 +56,67 @@ def dotted(node: ast.AST | None) -> str:
 class Code:
     """A part of a program, with what operators ask of it."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
-        self._source = source_of(part.module)
+        self._source = module_source(part.module)
         self._lines = self._source.encode().splitlines(keepends=True)
 
     # --- its nodes ---
 
     @cached_property
-    def above(self) -> dict[ast.AST, ast.AST]:
+    def parents(self) -> dict[ast.AST, ast.AST]:
         """The node above each node."""
         return {child: node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
         """The nodes of its statements in their order, without docstrings and annotations."""
-        return [one for statement in _body(self.node) for one in _walk(statement)]
+        return [node for statement in _body(self.node) for node in _walk(statement)]
 
-    def of(self, *kinds: type[N]) -> Iterator[N]:
+    def nodes_of_type(self, *kinds: type[N]) -> Iterator[N]:
         """Yield its nodes of some kinds."""
-        return (one for one in self.nodes if isinstance(one, kinds))
+        return (node for node in self.nodes if isinstance(node, kinds))
 
     def calls(self, *names: str) -> "Iterator[ast.Call]":
         """Yield the calls of some names."""
-        return (one for one in self.nodes if isinstance(one, ast.Call) and called(one) in names)
+        return (
+            node for node in self.nodes if isinstance(node, ast.Call) and callee_name(node) in names
+        )
 
     def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes above a node, the nearest first."""
-        while node in self.above:
-            node = self.above[node]
+        while node in self.parents:
+            node = self.parents[node]
             yield node
 
-    def placed(self, edit: Edit) -> ast.expr | None:
+    def find_expression(self, edit: Edit) -> ast.expr | None:
         """Return the expression that an edit replaces; None if it replaces none."""
-        return next((one for one in self.of(ast.expr) if _place(one, edit.after) == edit), None)
+        return next(
+            (
+                node
+                for node in self.nodes_of_type(ast.expr)
+                if _make_edit(node, edit.replacement) == edit
+            ),
+            None,
+        )
 
     def is_repeated(self, node: ast.AST) -> bool:
         """Whether a node is come to several times in one call: in a loop or a function within."""
         below = node
-        for one in self.enclosing(node):
-            if one is self.node:
+        for item in self.enclosing(node):
+            if item is self.node:
                 return False
-            if isinstance(one, (*_WITHIN, ast.While)):
+            if isinstance(item, (*_WITHIN, ast.While)):
                 return True
-            if isinstance(one, ast.For) and below is not one.iter:
+            if isinstance(item, ast.For) and below is not item.iter:
                 return True
-            below = one
+            below = item
         return False
 
     def is_closure(self, node: ast.AST) -> bool:
         """Whether a node is in a function within the part's."""
-        above = (one for one in self.enclosing(node) if one is not self.node)
-        return any(isinstance(one, _WITHIN) for one in above)
+        above = (node for node in self.enclosing(node) if node is not self.node)
+        return any(isinstance(node, _WITHIN) for node in above)
 
     def text(self, node: ast.AST) -> str:
         """Return a node as it is written."""
@@ -115,35 +124,37 @@ class Code:
 
     # --- changes ---
 
-    def change(self, node: Placed, after: str, *first: str) -> Change:
+    def change(self, node: Placed, after: str, *first: str) -> SourceChange:
         """Return the change of an expression into another.
 
         A statement that is given, too, is put before all others of the function.
         """
-        return self._told(node, _place(node, _fitting(after)), *map(self._before, first))
+        return self._make_change(
+            node, _make_edit(node, _fitting(after)), *map(self._prepend_edit, first)
+        )
 
-    def begin(self, statement: str) -> Change:
+    def prepend_change(self, statement: str) -> SourceChange:
         """Return the change that puts a statement before all others of the function."""
         body = _body(self.node)[0]
-        edit = self._before(statement)
-        return Change((edit,), self._line(body), f"{statement}; {self._line(body)}")
+        edit = self._prepend_edit(statement)
+        return SourceChange((edit,), self._line(body), f"{statement}; {self._line(body)}")
 
-    def _before(self, statement: str) -> Edit:
+    def _prepend_edit(self, statement: str) -> Edit:
         body = _body(self.node)[0]
         line, column = body.lineno, body.col_offset
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
-    def _told(self, node: Placed, edit: Edit, *others: Edit) -> Change:
+    def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
         """Return a change with the line it is in before and after."""
         unit = node
-        for one in (node, *self.enclosing(node)):
-            is_block = isinstance(one, ast.stmt) and hasattr(one, "body")
+        for item in (node, *self.enclosing(node)):
+            is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
             if is_block or isinstance(unit, ast.stmt | ast.keyword):
                 break
-            unit = one if isinstance(one, Placed) else unit
-        return Change((edit, *others), self._line(unit), self._line(unit, edit))
+            unit = item if isinstance(item, Placed) else unit
+        return SourceChange((edit, *edits), self._line(unit), self._line(unit, edit))
 
-    def changed(self, edits: Sequence[Edit]) -> str:
+    def dump_changed(self, edits: Sequence[Edit]) -> str:
         """Return the function or class after a change, as Python's syntax tree in words.
 
         Raises
@@ -162,16 +173,16 @@ class Code:
 
     def _cut(self, node: Placed, edits: Sequence[Edit]) -> str:
         """Return the lines of a statement, or the text of an expression, with edits made in it."""
-        here = _place(node, "")
-        column = 0 if isinstance(node, Node) else here.column
-        lines = self._lines[here.line - 1 : here.end_line]
-        end = len(lines[-1]) - here.end_column
+        edit = _make_edit(node, "")
+        column = 0 if isinstance(node, Node) else edit.column
+        lines = self._lines[edit.line - 1 : edit.end_line]
+        end = len(lines[-1]) - edit.end_column
         own = [
-            replace(e, line=e.line - here.line + 1, end_line=e.end_line - here.line + 1)
+            replace(e, line=e.line - edit.line + 1, end_line=e.end_line - edit.line + 1)
             for e in edits
-            if e.line >= here.line
+            if e.line >= edit.line
         ]
-        text = edited(b"".join(lines).decode(), tuple(own)).encode()
+        text = apply_edits(b"".join(lines).decode(), tuple(own)).encode()
         return text[column : len(text) - end].decode()
 
     # --- what its names stand for ---
@@ -179,75 +190,86 @@ class Code:
     @cached_property
     def points(self) -> tuple[str, ...]:
         """The names of its iterates: what is asked about, and copies and moves of these."""
-        found = {
-            dotted(call.args[place])
+        full_names = {
+            full_name(call.args[position])
             for call in self.calls(*POINTS_OF)
-            for place in POINTS_OF[called(call)]
-            if place < len(call.args)
+            for position in POINTS_OF[callee_name(call)]
+            if position < len(call.args)
         }
-        found |= {arg.arg for arg in self._arguments if _annotation(arg) == "Point"}
-        found -= {""}
+        full_names |= {arg.arg for arg in self._arguments if _annotation(arg) == "Point"}
+        full_names -= {""}
         while True:
-            further = {name for name in self._passed(found) if name and name not in found}
+            further = {
+                name
+                for name in self._iterate_passed_points(full_names)
+                if name and name not in full_names
+            }
             if not further:
-                return tuple(sorted(found - self.streams))
-            found |= further
+                return tuple(sorted(full_names - self.streams))
+            full_names |= further
 
-    def _passed(self, points: set[str]) -> Iterator[str]:
+    def _iterate_passed_points(self, points: set[str]) -> Iterator[str]:
         """Yield the names that points are assigned to or from."""
         for target, value in self.assignments:
-            if isinstance(value, ast.Call) and called(value) in _COPIES:
-                given = [dotted(one) for one in value.args]
-                given += [dotted(getattr(value.func, "value", None))]
-                if points & set(given):
-                    yield dotted(target)
-                if dotted(target) in points and called(value) == "keep":
-                    yield from given
-            elif dotted(value) in points:
-                yield dotted(target)
-            elif dotted(target) in points:
-                yield dotted(value)
+            if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
+                full_names = [full_name(node) for node in value.args]
+                full_names += [full_name(getattr(value.func, "value", None))]
+                if points & set(full_names):
+                    yield full_name(target)
+                if full_name(target) in points and callee_name(value) == "keep":
+                    yield from full_names
+            elif full_name(value) in points:
+                yield full_name(target)
+            elif full_name(target) in points:
+                yield full_name(value)
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
         """Pairs of a target and what is assigned to it."""
-        whole = [(target, one.value) for one in self.of(ast.Assign) for target in one.targets]
-        whole += [(one.target, one.value) for one in self.of(ast.AnnAssign) if one.value]
-        found: list[tuple[ast.expr, ast.expr]] = []
-        for target, value in whole:
+        nodes = [
+            (target, node.value)
+            for node in self.nodes_of_type(ast.Assign)
+            for target in node.targets
+        ]
+        nodes += [
+            (node.target, node.value) for node in self.nodes_of_type(ast.AnnAssign) if node.value
+        ]
+        assignments: list[tuple[ast.expr, ast.expr]] = []
+        for target, value in nodes:
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                found += zip(target.elts, value.elts, strict=False)
+                assignments += zip(target.elts, value.elts, strict=False)
             else:
-                found.append((target, value))
-        return found
+                assignments.append((target, value))
+        return assignments
 
     @cached_property
     def streams(self) -> frozenset[str]:
         """The names of its random streams."""
-        found = {
+        args = {
             arg.arg
             for arg in self._arguments
             if arg.arg in ("rng", "generator") or "Generator" in _annotation(arg)
         }
-        found |= {"self.rng", "self._rng"}
+        args |= {"self.rng", "self._rng"}
         return frozenset(
-            found | {dotted(t) for t, value in self.assignments if dotted(value) in found} - {""}
+            args
+            | {full_name(t) for t, value in self.assignments if full_name(value) in args} - {""}
         )
 
     @property
     def _arguments(self) -> list[ast.arg]:
-        return [one for one in ast.walk(self.node) if isinstance(one, ast.arg)]
+        return [node for node in ast.walk(self.node) if isinstance(node, ast.arg)]
 
     def visible(self, node: ast.AST) -> set[str]:
         """Return the names that are bound in the functions around a node."""
-        around = [one for one in self.enclosing(node) if isinstance(one, _WITHIN)]
-        return set().union(*(_bound(one) for one in around)) if around else set()
+        around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]
+        return set().union(*(_bound(item) for item in around)) if around else set()
 
     def loads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
         """Yield the places where one of some names is read."""
-        for one in self.of(ast.expr):
-            if dotted(one) in names and isinstance(getattr(one, "ctx", None), ast.Load):
-                yield one
+        for node in self.nodes_of_type(ast.expr):
+            if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
+                yield node
 
 
 def _body(node: Node) -> list[ast.stmt]:
@@ -270,23 +292,23 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 def _bound(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """Return the names that a function binds itself, its arguments among them."""
-    found = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+    args = {node.arg for node in ast.walk(node.args) if isinstance(node, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else []
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, _WITHIN):
+        item = waiting.pop()
+        if isinstance(item, _WITHIN):
             continue
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
-            found.add(one.id)
-        waiting += ast.iter_child_nodes(one)
-    return found
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            args.add(item.id)
+        waiting += ast.iter_child_nodes(item)
+    return args
 
 
 def _annotation(arg: ast.arg) -> str:
     return ast.unparse(arg.annotation).strip("'\"") if arg.annotation else ""
 
 
-def _place(node: Placed, after: str) -> Edit:
+def _make_edit(node: Placed, after: str) -> Edit:
     # A parser says where each node ends; only nodes made by hand may lack it.
     end_line, end_column = node.end_lineno or 0, node.end_col_offset or 0
     return Edit(node.lineno, node.col_offset, end_line, end_column, after)

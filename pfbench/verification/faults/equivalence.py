@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.base import get_parameters
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.protocols import Problem
 from pfbench.oracles import Ledger
 from pfbench.problems.linear_models import LogCosh, RobustRegression
-from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.loop.asking import oracles_of
+from pfbench.problems.row_data import synthetic_rows
+from pfbench.runs.loop.counted_oracles import make_oracles
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
-from pfbench.verification.faults.compiled import compiled
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.instruments.draws import Unscripted, branches
-from pfbench.verification.parameters import SHORT
+from pfbench.verification.faults.mutant_compilation import compile_fault
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.parameter_units import SHORT
 
 _ACCURACY = 1e-9
 """Relative difference of numbers that rounding explains."""
@@ -119,13 +119,13 @@ Values = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Seen:
+class RunOutcome:
     """What a run shows: an array of numbers or a word for each thing that can be compared."""
 
     words: tuple[str, ...]
     numbers: np.ndarray[Any, np.dtype[np.float64]]
 
-    def is_same(self, other: "Seen") -> bool:
+    def is_same(self, other: "RunOutcome") -> bool:
         """Whether another shows the same, up to rounding."""
         return (
             self.words == other.words
@@ -134,7 +134,7 @@ class Seen:
         )
 
     @property
-    def rounded(self) -> Values:
+    def values_rounded(self) -> Values:
         """The words and the numbers to some digits, which can be counted."""
         return (self.words, tuple(np.round(self.numbers, _DIGITS) + 0.0))
 
@@ -143,125 +143,129 @@ def equivalent(fault: Fault) -> str:
     """Return why a fault changes nothing: "runs" or "law"; empty if it does, or is not decided."""
     right = fault.algorithm
     try:
-        faulty = compiled(fault)
+        faulty = compile_fault(fault)
     except Exception:  # whatever it raises: it is not even imported
         return ""
-    if not _same_schedules(faulty, right):
+    if not _schedules_equal(faulty, right):
         return ""
     by = "runs"
     for k in range(len(_settings(right))):
-        if not _same_runs(faulty, right, k):
+        if not _runs_equal(faulty, right, k):
             by = "law"
-            if not _same_law(faulty, right, k):
+            if not _laws_equal(faulty, right, k):
                 return ""
     return by
 
 
-def _same_schedules(one: Any, right: Any) -> bool:
-    made = zip(_schedules(one), _kept_schedules(right), strict=True)
-    return all(a.is_same(b) for a, b in made)
+def _schedules_equal(item: Any, reference: Any) -> bool:
+    created = zip(_schedules(item), _run_cached_schedules(reference), strict=True)
+    return all(a.is_same(b) for a, b in created)
 
 
-def _same_runs(one: Any, right: Any, k: int) -> bool:
+def _runs_equal(item: Any, reference: Any, k: int) -> bool:
     """Whether runs with the parameters k are the same."""
     keys = [(k, p, seed) for p in range(2) for seed in _SEEDS]
-    return all(_run(one, right, *key).is_same(_kept_run(right, *key)) for key in keys)
+    return all(_run(item, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
 
 # --- schedules ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=8)
-def _kept_schedules(algorithm: Any) -> list[Seen]:
+def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
     return list(_schedules(algorithm))
 
 
-def _schedules(algorithm: Any) -> Iterator[Seen]:
+def _schedules(algorithm: Any) -> Iterator[RunOutcome]:
     """Yield the parameters of a theorem's schedules, or the name of what it raises."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
-            for given in _GIVEN:
-                yield _parameters(theory, epsilon, constants, given)
+            for parameters in _GIVEN:
+                yield _parameters(theory, epsilon, constants, parameters)
 
 
-def _parameters(theory: Any, epsilon: float, constants: Constants, given: Any) -> Seen:
+def _parameters(theory: Any, epsilon: float, constants: Constants, value: Any) -> RunOutcome:
     try:
-        made = theory(epsilon, constants, **given)
+        created = theory(epsilon, constants, **value)
     except Exception as error:  # it refuses, or a fault makes it raise whatever it is
-        return Seen((type(error).__name__,), np.empty(0))
-    values = parameters_of(made) or vars(made)
+        return RunOutcome((type(error).__name__,), np.empty(0))
+    values = get_parameters(created) or vars(created)
     numbers = {n: v for n, v in values.items() if isinstance(v, int | float)}
     words = [f"{n}={v!r}" for n, v in values.items() if n not in numbers]
-    return Seen((*words, *numbers), np.array([float(v) for v in numbers.values()]))
+    return RunOutcome((*words, *numbers), np.array([float(v) for v in numbers.values()]))
 
 
 # --- runs -----------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2048)
-def _kept_run(right: Any, k: int, p: int, seed: int) -> Seen:
-    return _run(right, right, k, p, seed)
+def _run_cached(reference: Any, k: int, p: int, seed: int) -> RunOutcome:
+    return _run(reference, reference, k, p, seed)
 
 
-def _run(one: Any, right: Any, k: int, p: int, seed: int) -> Seen:
+def _run(item: Any, reference: Any, k: int, p: int, seed: int) -> RunOutcome:
     """Run with the parameters k on problem p; which they are depends on the right method."""
     rng = np.random.default_rng(seed)
-    return _shown(one, _settings(right)[k], _problem(right, p), rng)
+    return _observe_run(item, _settings(reference)[k], _problem(reference, p), rng)
 
 
 @lru_cache(maxsize=8)
-def _settings(right: Any) -> tuple[Mapping[str, Any], ...]:
+def _settings(reference: Any) -> tuple[Mapping[str, Any], ...]:
     """Return the parameters with which a method is run."""
-    if not inspect.isclass(right):
+    if not inspect.isclass(reference):
         return ({},)
-    known = inspect.signature(right).parameters
-    needed = {n for n, p in known.items() if p.default is p.empty} | (_ALWAYS & set(known))
+    parameters = inspect.signature(reference).parameters
+    needed = {n for n, p in parameters.items() if p.default is p.empty} | (
+        _ALWAYS & set(parameters)
+    )
     usual = {name: value for name, value in SHORT.items() if name in needed}
-    others = [{**usual, **change} for change in _VARIED if set(change) <= set(known)]
-    return (usual, *(one for one in others if _can_be_made(right, one)))
+    rest = [{**usual, **change} for change in _VARIED if set(change) <= set(parameters)]
+    return (usual, *(item for item in rest if _can_be_made(reference, item)))
 
 
-def _can_be_made(kind: Any, wanted: Mapping[str, Any]) -> bool:
+def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
     try:
-        kind(**wanted)
+        kind(**requested)
     except Exception:  # InputError, or whatever somebody's class raises
         return False
     return True
 
 
 @lru_cache(maxsize=8)
-def _problem(right: Any, p: int) -> Problem:
+def _problem(reference: Any, p: int) -> Problem:
     """Return a small problem that offers what the algorithm requires, convex or not."""
     features, labels = synthetic_rows(rows=11, columns=4, seed=1 + p)
-    whole = "smooth" in getattr(right, "requires", ())
+    is_complete = "smooth" in getattr(reference, "requires", ())
     if p == 0:
-        return LogCosh(features, labels, WholeSpace(4) if whole else L2Ball(4, 0.6))
-    return RobustRegression(features, labels, WholeSpace(4) if whole else L1Ball(4, 1.5))
+        return LogCosh(features, labels, WholeSpace(4) if is_complete else L2Ball(4, 0.6))
+    return RobustRegression(features, labels, WholeSpace(4) if is_complete else L1Ball(4, 1.5))
 
 
-def _shown(algorithm: Any, wanted: Mapping[str, Any], problem: Problem, rng: Any) -> Seen:
+def _observe_run(
+    algorithm: Any, requested: Mapping[str, Any], problem: Problem, rng: Any
+) -> RunOutcome:
     """Return the states and counts of a run, and its end."""
     words: list[str] = []
     numbers: list[Any] = []
     ledger = Ledger(_BUDGET)
     try:
-        made: Any = algorithm(**wanted) if inspect.isclass(algorithm) else algorithm
-        words.append(str(getattr(made, "output", "")))
-        weight = getattr(made, "output_weight", None)
+        created: Any = algorithm(**requested) if inspect.isclass(algorithm) else algorithm
+        words.append(str(getattr(created, "output", "")))
+        weight = getattr(created, "output_weight", None)
         # The weights of a draw matter up to a common factor.
         numbers += [float(weight(k) / weight(1)) for k in (2, 3)] if weight else []
-        ask = oracles_of(problem, problem.open(np.random.default_rng(0)), ledger)
-        for state in islice(made.run(ask, problem.start(), rng), _MOST_STEPS):
+        ask = make_oracles(problem, problem.open(np.random.default_rng(0)), ledger)
+        for state in islice(created.run(ask, problem.start(), rng), _MOST_STEPS):
             words.append("".join("-" if part is None else "x" for part in state))
             numbers += [np.array(part, dtype=float) for part in state if part is not None]
-            numbers.append(np.array(ledger.spent, dtype=float))
-    except Unscripted:
+            numbers.append(np.array(ledger.counts_array, dtype=float))
+    except NotEnumerable:
         raise
     except (Exception, BudgetExhausted) as error:  # the run's end is what is seen of it
         words.append(type(error).__name__)
-    numbers.append(np.array(ledger.spent, dtype=float))
-    return Seen(tuple(words), np.concatenate([np.ravel(one) for one in numbers]))
+    numbers.append(np.array(ledger.counts_array, dtype=float))
+    return RunOutcome(tuple(words), np.concatenate([np.ravel(number) for number in numbers]))
 
 
 # --- laws -----------------------------------------------------------------------------------------
@@ -274,30 +278,30 @@ _TINY: tuple[Mapping[str, int], ...] = (
 """What n is, and parameters are at most, where all draws are enumerated: the first that can be."""
 
 
-def _same_law(one: Any, right: Any, k: int) -> bool:
+def _laws_equal(item: Any, reference: Any, k: int) -> bool:
     """Whether runs with the parameters k, made small, have the same law on small sums."""
     try:
         for p in range(2):
-            sizes, law = _law(right, k, p)
-            if not _has_law(_tiny(one, right, k, p, sizes), law):
+            sizes, law = _law(reference, k, p)
+            if not _has_law(_make_tiny_run(item, reference, k, p, sizes), law):
                 return False
         return True
-    except Unscripted:
+    except NotEnumerable:
         return False
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
     """Whether runs have a law; the first outcome that is too likely decides that they have not."""
     left = dict(law)
-    for chance, seen in branches(outcome, _MOST_SEQUENCES):
-        left[seen] = left.get(seen, 0.0) - chance
-        if left[seen] < -_ACCURACY:
+    for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
+        left[visited] = left.get(visited, 0.0) - chance
+        if left[visited] < -_ACCURACY:
             return False
     return True
 
 
 @lru_cache(maxsize=64)
-def _law(right: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values, float]]:
+def _law(reference: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values, float]]:
     """Return the first of `_TINY` whose draws can be enumerated, and the law of the right method.
 
     Raises
@@ -306,32 +310,32 @@ def _law(right: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values,
         If there is none.
     """
     for sizes in _TINY:
-        with suppress(Unscripted):
-            return sizes, _enumerated(_tiny(right, right, k, p, sizes))
-    raise Unscripted("it draws too much, however small it is made")
+        with suppress(NotEnumerable):
+            return sizes, _enumerate_outcomes(_make_tiny_run(reference, reference, k, p, sizes))
+    raise NotEnumerable("it draws too much, however small it is made")
 
 
-def _enumerated(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
+def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
     law: dict[Values, float] = {}
-    for chance, seen in branches(outcome, _MOST_SEQUENCES):
-        law[seen] = law.get(seen, 0.0) + chance
+    for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
+        law[visited] = law.get(visited, 0.0) + chance
     return law
 
 
-def _tiny(
-    one: Any, right: Any, k: int, p: int, sizes: Mapping[str, int]
+def _make_tiny_run(
+    item: Any, reference: Any, k: int, p: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
     """Return what a run of a method shows with given draws."""
-    wanted = {
+    smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
-        for name, value in _settings(right)[k].items()
+        for name, value in _settings(reference)[k].items()
     }
-    problem = _tiny_problem(right, p, sizes["n"])
-    return lambda rng: _shown(one, wanted, problem, rng).rounded
+    problem = _enumerable_problem(reference, p, sizes["n"])
+    return lambda rng: _observe_run(item, smallests, problem, rng).values_rounded
 
 
 @lru_cache(maxsize=16)
-def _tiny_problem(right: Any, p: int, n: int) -> Problem:
+def _enumerable_problem(reference: Any, p: int, n: int) -> Problem:
     features, labels = synthetic_rows(rows=n, columns=2, seed=5 + p)
-    whole = "smooth" in getattr(right, "requires", ())
-    return LogCosh(features, labels, WholeSpace(2) if whole else L2Ball(2, 0.8))
+    is_complete = "smooth" in getattr(reference, "requires", ())
+    return LogCosh(features, labels, WholeSpace(2) if is_complete else L2Ball(2, 0.8))

@@ -13,7 +13,7 @@ class Edit:
     ----------
     line, column, end_line, end_column
         From where to where: lines from 1, columns in bytes from 0, as in Python's `ast`.
-    after
+    replacement
         What stands there then.
     """
 
@@ -21,16 +21,16 @@ class Edit:
     column: int
     end_line: int
     end_column: int
-    after: str
+    replacement: str
 
 
 @dataclass(frozen=True)
-class Change:
+class SourceChange:
     """One change of a source: its edits, and a line with it before and after."""
 
     edits: tuple[Edit, ...]
-    before: str
-    after: str
+    line_before: str
+    line_after: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Fault:
     function
         The function that is changed, as Python qualifies it in that module.
     operator
-        The name of the operator that made it; see `operators.OPERATORS` and `late.OF_LATE`.
+        The name of the operator that made it; see `operators.OPERATORS` and `is_late.OF_LATE`.
     number
         Its number among those of this operator in this function.
     change
@@ -58,13 +58,13 @@ class Fault:
     function: str
     operator: str
     number: int
-    change: Change
+    change: SourceChange
 
     @property
     def kind(self) -> type:
         """The right class."""
-        found: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
-        return found
+        kind: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
+        return kind
 
     @property
     def method(self) -> str:
@@ -77,24 +77,24 @@ class Fault:
         return f"{self.method} {self.function} {self.operator} {self.number}"
 
     @property
-    def late(self) -> bool:
+    def is_late(self) -> bool:
         """Whether it acts only after a while, or far out: one of `late.OF_LATE`."""
         return self.operator.startswith("late-")
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """The place of the change, MODULE:LINE:COLUMN with columns from 1."""
         first = self.change.edits[0]
         return f"{self.module}:{first.line}:{first.column + 1}"
 
     @property
-    def in_words(self) -> str:
+    def format(self) -> str:
         """The operator, the place, and the line before and after."""
-        return f"{self.operator} at {self.where}: {self.change.before} -> {self.change.after}"
+        return f"{self.operator} at {self.location}: {self.change.line_before} -> {self.change.line_after}"  # noqa: E501
 
 
 @dataclass(frozen=True, kw_only=True)
-class Admissible:
+class AdmissibleFault:
     """A kind of fault that keeps a method's theorem.
 
     Attributes
@@ -105,17 +105,17 @@ class Admissible:
         The name of its operator.
     function
         The function that is changed.
-    after
+    replacement
         What the changed line has; any if empty.
-    because
+    reason
         The line of the proof that covers it, with its source.
     """
 
     methods: frozenset[str] = frozenset()
     operator: str
     function: str
-    after: str = ""
-    because: str
+    replacement: str = ""
+    reason: str
 
     def covers(self, fault: Fault) -> bool:
         """Whether a fault is of this kind."""
@@ -123,18 +123,18 @@ class Admissible:
             (not self.methods or fault.method in self.methods)
             and fault.operator == self.operator
             and fault.function == self.function
-            and self.after in fault.change.after
+            and self.replacement in fault.change.line_after
         )
 
 
-def edited(source: str, edits: tuple[Edit, ...]) -> str:
+def apply_edits(source: str, edits: tuple[Edit, ...]) -> str:
     """Return a source with some replacements made; they must not overlap."""
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    for one in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
-        first = starts[one.line - 1] + one.column
-        end = starts[one.end_line - 1] + one.end_column
-        text = text[:first] + one.after.encode() + text[end:]
+    for edit in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
+        first = starts[edit.line - 1] + edit.column
+        end = starts[edit.end_line - 1] + edit.end_column
+        text = text[:first] + edit.replacement.encode() + text[end:]
     return text.decode()

@@ -9,14 +9,18 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.verification.faults.code import Code
-from pfbench.verification.faults.compiled import program, unchanged
-from pfbench.verification.faults.fault import Change, Fault
-from pfbench.verification.faults.late import OF_LATE
-from pfbench.verification.faults.operators import OF_CLASSES, OF_RUNS, OF_SCHEDULES
-from pfbench.verification.faults.reach import parts
+from pfbench.verification.faults.fault import Fault, SourceChange
+from pfbench.verification.faults.late import LATE_OPERATORS
+from pfbench.verification.faults.mutant_compilation import compile_unchanged, program
+from pfbench.verification.faults.mutation_operators import (
+    CLASS_OPERATORS,
+    RUN_OPERATORS,
+    SCHEDULE_OPERATORS,
+)
+from pfbench.verification.faults.reachability import parts
 
 
-def faults_of(algorithm: Any, *, late: bool = False) -> list[Fault]:
+def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     """Return all faults of an algorithm, a class or an object of one, in the order of its source.
 
     They are made of the functions that its runs and its schedule reach: of a method of pfbench in
@@ -36,7 +40,7 @@ def faults_of(algorithm: Any, *, late: bool = False) -> list[Fault]:
         or if an object's class has no hash.
     """
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
-    found: list[Fault] = []
+    faults: list[Fault] = []
     if kind.__hash__ is None and kind is not algorithm:
         raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
     reached = parts(kind, program(kind))
@@ -45,27 +49,27 @@ def faults_of(algorithm: Any, *, late: bool = False) -> list[Fault]:
     for part in reached:
         is_class = isinstance(part.node, ast.ClassDef)
         if late:
-            operators = {} if part.schedule or is_class else OF_LATE
+            operators = {} if part.is_schedule or is_class else LATE_OPERATORS
         elif is_class:
-            operators = OF_CLASSES
+            operators = CLASS_OPERATORS
         else:
-            operators = OF_SCHEDULES if part.schedule else OF_RUNS
+            operators = SCHEDULE_OPERATORS if part.is_schedule else RUN_OPERATORS
         code = Code(part)
-        known = {code.changed(())}
+        meanings = {code.dump_changed(())}
         for name, operator in operators.items():
             number = 0
             for change in operator(code):
                 meaning = _meaning(code, change)
-                if meaning and meaning not in known:
-                    known.add(meaning)
+                if meaning and meaning not in meanings:
+                    meanings.add(meaning)
                     number += 1
-                    found.append(Fault(algorithm, part.module, part.name, name, number, change))
-    return found
+                    faults.append(Fault(algorithm, part.module, part.name, name, number, change))
+    return faults
 
 
 def _check_apart(algorithm: Any, module: str) -> None:
     try:
-        unchanged(algorithm, module)
+        compile_unchanged(algorithm, module)
     except Exception as error:
         raise InputError(
             f"{module} cannot be executed a second time ({type(error).__name__}: {error}), so that "
@@ -73,17 +77,17 @@ def _check_apart(algorithm: Any, module: str) -> None:
         ) from error
 
 
-def drawn(faults: Sequence[Fault], most: int) -> list[Fault]:
+def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
     """Return at most so many of some faults, drawn without replacement, the same each time."""
-    if len(faults) <= most:
+    if len(faults) <= limit:
         return list(faults)
-    chosen = np.random.default_rng(0).choice(len(faults), most, replace=False)
+    chosen = np.random.default_rng(0).choice(len(faults), limit, replace=False)
     return [faults[i] for i in sorted(chosen)]
 
 
-def _meaning(code: Code, change: Change) -> str:
+def _meaning(code: Code, change: SourceChange) -> str:
     """Return what changes that differ in parentheses only have in common; empty if unreadable."""
     try:
-        return code.changed(change.edits)
+        return code.dump_changed(change.edits)
     except SyntaxError:
         return ""

@@ -15,8 +15,8 @@ from types import MappingProxyType
 import numpy as np
 
 from pfbench.verification.faults.code import Code
-from pfbench.verification.faults.fault import Change
-from pfbench.verification.faults.operators import OF_RUNS, Operator, is_own
+from pfbench.verification.faults.fault import SourceChange
+from pfbench.verification.faults.mutation_operators import RUN_OPERATORS, Operator, is_own
 
 _TIMES = {"reference": (4, 25)}
 """After how many times a change begins, of what is done once an epoch."""
@@ -35,72 +35,74 @@ _ROUNDS = (13, 120)
 _ANSWERS = ("gradient", "batch", "difference", "replace")
 
 
-def _afterwards(code: Code, *, name: str, operator: Operator) -> Iterator[Change]:
+def _iterate_delayed_changes(
+    code: Code, *, name: str, operator: Operator
+) -> Iterator[SourceChange]:
     """Yield the changes of an operator, made only after a number of times."""
     for change in operator(code):
-        first, *begun = change.edits
-        node = code.placed(first)
+        first, *edits = change.edits
+        node = code.find_expression(first)
         if node is not None and code.is_repeated(node):
             lasts = _yields(code.node) or code.is_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
-            times = round(_drawn(change.after, *_TIMES.get(name, usually)))
-            late = f"({first.after}) if planted.late(kept_late, {times}) else ({code.text(node)})"
-            start = "; ".join(["kept_late = {}", *(one.after.strip() for one in begun)])
+            times = round(_draw_threshold(change.line_after, *_TIMES.get(name, usually)))
+            late = f"({first.replacement}) if planted.is_late(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
+            start = "; ".join(["kept_late = {}", *(edit.replacement.strip() for edit in edits)])
             yield code.change(node, late, start)
 
 
-def _few_bits(code: Code) -> Iterator[Change]:
+def _truncate_indices(code: Code) -> Iterator[SourceChange]:
     """Keep the indices of a batch in a few bits."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own(node):
             sample = code.text(node.args[0])
-            bits = round(_drawn(f"{code.text(node)} {node.lineno}", *_BITS))
-            yield code.change(node.args[0], f"planted.in_bits({sample}, {bits})")
+            bits = round(_draw_threshold(f"{code.text(node)} {node.lineno}", *_BITS))
+            yield code.change(node.args[0], f"planted.truncate_to_bits({sample}, {bits})")
 
 
-def _clipped(code: Code) -> Iterator[Change]:
+def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Clip an answer at a multiple of the median of the norms so far."""
     for node in code.calls(*_ANSWERS):
         if not is_own(node) and code.is_repeated(node):
-            factor = _drawn(f"{code.text(node)} {node.lineno}", *_FACTORS)
-            clipped = f"planted.clipped(kept_late, {code.text(node)}, {factor:.3g})"
+            factor = _draw_threshold(f"{code.text(node)} {node.lineno}", *_FACTORS)
+            clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
             yield code.change(node, clipped, "kept_late = {}")
 
 
-def _cut_off(code: Code) -> Iterator[Change]:
+def _truncate_loops(code: Code) -> Iterator[SourceChange]:
     """End an inner loop, one that yields nothing, after a number of rounds."""
-    for loop in code.of(ast.While):
+    for loop in code.nodes_of_type(ast.While):
         if not _yields(loop):
             test = code.text(loop.test)
-            rounds = round(_drawn(f"{test} {loop.lineno}", *_ROUNDS))
-            fewer = f"({test}) and not planted.late(kept_late, {rounds})"
+            rounds = round(_draw_threshold(f"{test} {loop.lineno}", *_ROUNDS))
+            fewer = f"({test}) and not planted.is_late(kept_late, {rounds})"
             yield code.change(loop.test, fewer, "kept_late = {}")
-    for each in code.of(ast.For):
+    for each in code.nodes_of_type(ast.For):
         if not _yields(each):
-            every = code.text(each.iter)
-            rounds = round(_drawn(f"{every} {each.lineno}", *_ROUNDS))
-            yield code.change(each.iter, f"planted.first_rounds({every}, {rounds})")
+            each_name = code.text(each.iter)
+            rounds = round(_draw_threshold(f"{each_name} {each.lineno}", *_ROUNDS))
+            yield code.change(each.iter, f"planted.first_rounds({each_name}, {rounds})")
 
 
 def _yields(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node))
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(node))
 
 
-def _drawn(place: str, low: float, high: float) -> float:
+def _draw_threshold(location: str, low: float, high: float) -> float:
     """Return a number that a place draws, uniform in its logarithm."""
-    rng = np.random.default_rng(zlib.crc32(place.encode()))
+    rng = np.random.default_rng(zlib.crc32(location.encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-OF_LATE: Mapping[str, Operator] = MappingProxyType(
+LATE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
         **{
-            f"late-{name}": partial(_afterwards, name=name, operator=operator)
-            for name, operator in OF_RUNS.items()
+            f"late-{name}": partial(_iterate_delayed_changes, name=name, operator=operator)
+            for name, operator in RUN_OPERATORS.items()
         },
-        "late-bits": _few_bits,
-        "late-clip": _clipped,
-        "late-cap": _cut_off,
+        "late-bits": _truncate_indices,
+        "late-clip": _clip_answers,
+        "late-cap": _truncate_loops,
     }
 )
 """The operators of late faults, by name."""

@@ -11,84 +11,86 @@ import numpy as np
 from pfbench.base.sample import Sample
 
 
-def beside(asked: Any) -> Any:
+def bypass_ledger(oracles: Any) -> Any:
     """Return what answers an oracle, beside the ledger; what is no counted oracle as it is."""
     for name in ("_backend", "_hessian", "_table"):
-        if hasattr(type(asked), name):
-            return getattr(asked, name)
-    return asked
+        if hasattr(type(oracles), name):
+            return getattr(oracles, name)
+    return oracles
 
 
 def first(sample: Any) -> Any:
     """Return a sample of the same size that has the first index only."""
     if isinstance(sample, Sample):
         return Sample(sample.indices[:1], np.array([len(sample)]))
-    drawn = np.asarray(sample)
-    return drawn if drawn.size == 0 else np.full_like(drawn, drawn.flat[0])
+    other_sample = np.asarray(sample)
+    return (
+        other_sample if other_sample.size == 0 else np.full_like(other_sample, other_sample.flat[0])
+    )
 
 
-def distinct(rng: Any, n: Any, size: Any = None, **more: Any) -> Any:
+def distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
     """Return a sample without replacement where there are enough indices, else as it was."""
-    if size is None or np.ndim(n) or more or int(np.prod(size)) > n:
-        return rng.integers(n, size=size, **more)
+    if size is None or np.ndim(n) or overrides or int(np.prod(size)) > n:
+        return rng.integers(n, size=size, **overrides)
     return rng.choice(n, size=size, replace=False)
 
 
-def once(kept: dict[str, Any], draw: Callable[[], Any]) -> Any:
+def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
     """Return the first draw of a run each time; the others are drawn and not used."""
-    return kept.setdefault("drawn", draw())
+    return memory.setdefault("drawn", draw())
 
 
-def twice(kept: dict[str, Any], draw: Callable[[], Any]) -> Any:
+def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
     """Return each draw two times, one after the other."""
-    if "drawn" in kept:
-        return kept.pop("drawn")
-    kept["drawn"] = draw()
-    return kept["drawn"]
+    if "drawn" in memory:
+        return memory.pop("drawn")
+    memory["drawn"] = draw()
+    return memory["drawn"]
 
 
-def scaled(number: Any, factor: float) -> Any:
+def scale_number(number: Any, factor: float) -> Any:
     """Return a multiple of a number; whole numbers stay whole and positive."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
 
 
-def root(number: Any) -> Any:
+def sqrt_size(number: Any) -> Any:
     """Return the square root of a number; whole numbers stay whole and positive."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
-def late(kept: dict[str, Any], times: int) -> bool:
+def is_late(memory: dict[str, Any], times: int) -> bool:
     """Return whether this is asked more often than so many times."""
-    kept["times"] = kept.get("times", 0) + 1
-    return bool(kept["times"] > times)
+    memory["times"] = memory.get("times", 0) + 1
+    return bool(memory["times"] > times)
 
 
-def in_bits(sample: Any, bits: int) -> Any:
+def truncate_to_bits(sample: Any, bits: int) -> Any:
     """Return a sample whose indices are kept in so many bits."""
     if isinstance(sample, Sample):
         return Sample(sample.indices % 2**bits, sample.counts)
     return np.asarray(sample) % 2**bits
 
 
-def clipped(kept: dict[str, Any], g: Any, factor: float) -> Any:
+def clip_norm(memory: dict[str, Any], g: Any, factor: float) -> Any:
     """Return an array of a norm of at most so many times the median so far; a dozen are free."""
     if not isinstance(g, np.ndarray):
         return g
-    norms = kept.setdefault("norms", [])
+    norms = memory.setdefault("norms", [])
     norms.append(float(np.linalg.norm(g)))
-    most = factor * median(norms) if len(norms) > 12 else math.inf
-    return g if norms[-1] <= most else g * (most / norms[-1])
+    upper = factor * median(norms) if len(norms) > 12 else math.inf
+    return g if norms[-1] <= upper else g * (upper / norms[-1])
 
 
-def first_rounds(rounds: Iterable[Any], most: int) -> Iterator[Any]:
+def first_rounds(rounds: Iterable[Any], limit: int) -> Iterator[Any]:
     """Return the first of what a loop goes through."""
-    return islice(iter(rounds), most)
+    return islice(iter(rounds), limit)
 
 
-def own_stream() -> np.random.Generator:
+def make_unseeded_stream() -> np.random.Generator:
     """Return a random stream that no seed enters."""
     return np.random.default_rng(0)

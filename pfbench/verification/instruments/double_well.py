@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
-from pfbench.problems.single import Operator, SingleComponent
+from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets import LinfBall
 
 
@@ -45,7 +45,7 @@ class DoubleWell(SingleComponent):
         """Return a copy of the start point."""
         return self.begin.copy()
 
-    def convex_at(self, x: Floats) -> bool:
+    def is_convex_near(self, x: Floats) -> bool:
         """Return whether x is in one of the two convex parts."""
         return bool(3.0 * x[0] ** 2 >= 1.0)
 
@@ -66,7 +66,7 @@ class DoubleWell(SingleComponent):
     def constants(self, start: Floats) -> Constants:
         """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
         L = max(11.0, float(self.weights.max()))
-        return Constants.derived(
+        return Constants.from_derivations(
             n=(1, "f is one function"),
             D=(self.set.diameter, "the box's"),
             L_f=(L, "the largest of 11, which is 3 x_0^2 - 1 at the end of the box, and weights"),

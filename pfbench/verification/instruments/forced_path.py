@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum, HessianOf
-from pfbench.verification.instruments.indefinite import Hull
+from pfbench.verification.instruments.indefinite import ConvexHull
 
 
-class Segment(Hull):
+class Segment(ConvexHull):
     """All points r e_0, 0 <= r <= length, of R^d."""
 
     name: ClassVar[str] = "segment"
@@ -55,7 +55,7 @@ class ForcedPath(FiniteSum):
         Derivatives of h at 0, at least 0.
     sigma
         Standard deviation of the component gradients at 0.
-    pull
+    gradient_slope
         c > 0, which forces the path.
     length
         Length of the segment.
@@ -71,14 +71,14 @@ class ForcedPath(FiniteSum):
     L2: float = 0.0
     kappa: float = 0.0
     sigma: float = 0.0
-    pull: float = 1.0
+    gradient_slope: float = 1.0
     length: float = 1.0
     begin: float = 0.0
 
     def __post_init__(self) -> None:
-        integer("d", self.d, least=2)
+        check_integer("d", self.d, minimum=2)
         for name in ("L", "L2", "kappa", "sigma"):
-            real(name, getattr(self, name), least=0.0)
+            check_real(name, getattr(self, name), minimum=0.0)
         if self.n % (2 * (self.d - 1)) != 0:
             raise InputError(f"n={self.n} must be a multiple of 2(d-1) = {2 * (self.d - 1)}.")
 
@@ -111,7 +111,7 @@ class ForcedPath(FiniteSum):
             L_mean=L,
             L2_ms=float(curvatures.max()),
             sigma2=float((self.sigma + self.h(r)).max() ** 2),
-            delta=self.pull * (self.length - float(start[0])),
+            delta=self.gradient_slope * (self.length - float(start[0])),
             M=self.length,
             ell=0.0,
         )
@@ -122,18 +122,18 @@ class ForcedPath(FiniteSum):
 
     def value(self, x: Floats) -> float:
         """Return f(x) = -c r."""
-        return -self.pull * float(x[0])
+        return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
         """Return grad f(x) = -c e_0; at a cost that does not grow with n."""
         g = np.zeros(self.d)
-        g[0] = -self.pull
+        g[0] = -self.gradient_slope
         return g
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, which is on the segment."""
         g = self._spread(sample, self.sigma + self.h(float(x[0])))
-        g[0] -= self.pull
+        g[0] -= self.gradient_slope
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
@@ -146,10 +146,10 @@ class ForcedPath(FiniteSum):
         """Return all s_i h'(r) (e_0 e_k' + e_k e_0'), which act along the segment, of mean 0."""
         slope = self.slope(float(s[0]))
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             return np.zeros(self.d) if sample is None else self._spread(sample, slope * float(u[0]))
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
         """Return a table filled at x; one number for each component."""
@@ -165,7 +165,7 @@ class ForcedPath(FiniteSum):
 
     def _spread(self, sample: Indices, amount: float) -> Floats:
         """Return `amount` times the mean of s_i e_k(i) over the sample."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
         return np.asarray(amount * np.bincount(k, signs * weights, minlength=self.d))
@@ -187,21 +187,21 @@ class ForcedTable:
     def mean(self) -> Floats:
         """The mean of the stored gradients."""
         g: Floats = self._sum / self._problem.n
-        g[0] = -self._problem.pull
+        g[0] = -self._problem.gradient_slope
         return g
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        i, weights = weighted(sample)
+        i, weights = weight_indices(sample)
         change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, and store the new gradients."""
-        found = self.difference(sample, x)
-        i = np.unique(weighted(sample)[0])
+        difference = self.difference(sample, x)
+        i = np.unique(weight_indices(sample)[0])
         h = self._problem.h(float(x[0]))
         change = self._signs[i] * (h - self._h[i])
         self._sum += np.bincount(self._k[i], change, minlength=self._problem.d)
         self._h[i] = h
-        return found
+        return difference

@@ -12,11 +12,11 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, real
+from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import FeasibleSet
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
 from pfbench.sets import Box, L1Ball, L2Ball, Simplex
 
@@ -25,7 +25,7 @@ _ENUMERATED = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Hull:
+class ConvexHull:
     """The convex hull of a few points of R^d.
 
     Parameters
@@ -46,7 +46,7 @@ class Hull:
     vertices: Floats
 
     def __post_init__(self) -> None:
-        if finite_array("the vertices", self.vertices).ndim != 2 or len(self.vertices) == 0:
+        if check_finite_array("the vertices", self.vertices).ndim != 2 or len(self.vertices) == 0:
             raise InputError("the vertices must be a matrix of numbers, shape (k, d), k >= 1.")
 
     @cached_property
@@ -65,12 +65,12 @@ class Hull:
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum of <g, v>, twice."""
-        least = float((self.vertices @ g).min())
-        return least, least
+        lower = float((self.vertices @ g).min())
+        return lower, lower
 
     def project(self, y: Floats) -> Floats:
         """Refuse: there is no closed form."""
-        raise Refused("the hull of points has no projection: use a set that has one.")
+        raise RefusedError("the hull of points has no projection: use a set that has one.")
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is a convex combination, up to `tolerance` times the diameter."""
@@ -89,7 +89,7 @@ class Hull:
 
 
 @dataclass(frozen=True, eq=False)
-class Indefinite(FiniteSum):
+class IndefiniteQuadratic(FiniteSum):
     """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
 
     So f(x) = <b, x> + x'Ax/2, and an estimate of its gradient errs by what the s_i and t_i are in
@@ -103,9 +103,9 @@ class Indefinite(FiniteSum):
         The Hessian, symmetric, shape (d, d).
     b
         The slope at 0, shape (d,).
-    begin
+    start_point
         The start point, shape (d,), in the set.
-    least
+    minimum_value
         A lower bound of f on the set.
     radius
         The largest norm in the set.
@@ -125,22 +125,22 @@ class Indefinite(FiniteSum):
     set: FeasibleSet
     A: Floats
     b: Floats
-    begin: Floats
-    least: float
+    start_point: Floats
+    minimum_value: float
     radius: float
     noise: Floats = field(default_factory=lambda: np.zeros((1, 1)))
     spread: Floats | None = None
 
     def __post_init__(self) -> None:
-        d = finite_array("the slope", self.b).size
-        finite_array("the Hessian", self.A, shape=(d, d))
-        finite_array("the start", self.begin, shape=(d,))
-        real("least", self.least)
-        real("radius", self.radius, least=0.0)
+        d = check_finite_array("the slope", self.b).size
+        check_finite_array("the Hessian", self.A, shape=(d, d))
+        check_finite_array("the start", self.start_point, shape=(d,))
+        check_real("least", self.minimum_value)
+        check_real("radius", self.radius, minimum=0.0)
         if np.abs(self.A - self.A.T).max() > 0.0:
             raise InputError("the Hessian must be symmetric.")
         for name, array in (("noise", self.noise), ("spread", self._t)):
-            size = float(np.abs(finite_array(f"the {name}", array)).max())
+            size = float(np.abs(check_finite_array(f"the {name}", array)).max())
             if np.abs(array.mean(axis=0)).max() > 1e-12 * size:
                 raise InputError(f"the {name} must have mean 0.")
         if len(self._t) != self.n:
@@ -162,7 +162,7 @@ class Indefinite(FiniteSum):
 
     def start(self) -> Floats:
         """Return a copy of the start point."""
-        return self.begin.copy()
+        return self.start_point.copy()
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants; all but sigma2, a bound, are exact."""
@@ -172,8 +172,8 @@ class Indefinite(FiniteSum):
         each = self.component_smoothness()
         L_ms = float(np.sqrt(np.max(eigenvalues**2) + variance))
         sigma2 = (size + math.sqrt(variance) * self.radius) ** 2
-        delta = self.value(start) - self.least
-        return Constants.derived(
+        delta = self.value(start) - self.minimum_value
+        return Constants.from_derivations(
             n=(self.n, "as made"),
             D=(self.set.diameter, "the set's"),
             L_f=(float(np.abs(eigenvalues).max()), "the largest |eigenvalue| of A"),
@@ -202,12 +202,12 @@ class Indefinite(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         return self.gradient(x) + weights @ self.noise[indices] + weights @ self._t[indices] * x
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         return np.asarray(self.A @ (x - y) + weights @ self._t[indices] * (x - y))
 
     def decrease(self, x: Floats, y: Floats) -> float:
@@ -230,7 +230,7 @@ def curvature(vertices: Floats, A: Floats) -> float:
     return float((moved**2 @ np.maximum(values, 0.0)).max())
 
 
-def least_on_simplex(A: Floats, b: Floats) -> float:
+def minimum_on_simplex(A: Floats, b: Floats) -> float:
     """Return the minimum of <b, x> + x'Ax/2 on the simplex: over all faces, 2^d of them.
 
     The minimiser is the stationary point of the face in whose interior it lies (or another point
@@ -254,7 +254,7 @@ def least_on_simplex(A: Floats, b: Floats) -> float:
     return lowest
 
 
-def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
+def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
     """Return a quadratic with normal entries on the simplex, `slope` the size of its linear part.
 
     It starts at the highest vertex. `least` is exact for d <= 10, and above that a lower bound.
@@ -264,22 +264,24 @@ def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefin
     b = slope * rng.standard_normal(d)
     begin = np.eye(d)[int(np.argmax(b + 0.5 * np.diag(A)))]
     lowest = float(b.min() + 0.5 * min(0.0, np.linalg.eigvalsh(A)[0]))
-    least = least_on_simplex(A, b) if d <= _ENUMERATED else lowest
-    return Indefinite(Hull(np.eye(d)), A, b, begin, least, 1.0)
+    minimum = minimum_on_simplex(A, b) if d <= _ENUMERATED else lowest
+    return IndefiniteQuadratic(ConvexHull(np.eye(d)), A, b, begin, minimum, 1.0)
 
 
-def moved(problem: Indefinite, M: Floats, shift: Floats) -> Indefinite:
+def transform_quadratic(
+    problem: IndefiniteQuadratic, M: Floats, shift: Floats
+) -> IndefiniteQuadratic:
     """Return the quadratic z -> f(M z + shift) over the hull whose points those z are."""
     hull = problem.set
-    assert isinstance(hull, Hull)
+    assert isinstance(hull, ConvexHull)
     vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
     A, b = M.T @ problem.A @ M, M.T @ (problem.b + problem.A @ shift)
-    begin: Floats = np.asarray(np.linalg.solve(M, problem.begin - shift), dtype=np.float64)
-    least, there = problem.least - problem.value(shift), Hull(vertices)
-    return Indefinite(there, (A + A.T) / 2.0, b, begin, least, there.radius)
+    begin: Floats = np.asarray(np.linalg.solve(M, problem.start_point - shift), dtype=np.float64)
+    lower, recorded = problem.minimum_value - problem.value(shift), ConvexHull(vertices)
+    return IndefiniteQuadratic(recorded, (A + A.T) / 2.0, b, begin, lower, recorded.radius)
 
 
-def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> Indefinite:
+def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> IndefiniteQuadratic:
     """Return a quadratic that is linear along a box, so that a gradient step never gains more.
 
     f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
@@ -300,20 +302,20 @@ def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> Indefinit
     length = steps * g / smoothness
     box = Box(2, np.array([0.0, -1.0]), np.array([length, 1.0]))
     A, b, radius = np.diag([0.0, smoothness]), np.array([-g, 0.0]), math.hypot(length, 1.0)
-    return Indefinite(box, A, b, np.zeros(2), -rise, radius, np.zeros((n, 2)))
+    return IndefiniteQuadratic(box, A, b, np.zeros(2), -rise, radius, np.zeros((n, 2)))
 
 
-def spread_on_simplex(d: int, push: float = 0.0) -> Indefinite:
+def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
     """Return |x - 1/d|^2/2 + push x_0 on the simplex, from the first vertex.
 
     Its minimiser is spread over d vertices (over all but the first if push >= 1/d).
     """
     b = np.full(d, -1.0 / d)
-    b[0] += push
-    return Indefinite(Simplex(d), np.eye(d), b, np.eye(d)[0], -0.5 / d, 1.0)
+    b[0] += offset
+    return IndefiniteQuadratic(Simplex(d), np.eye(d), b, np.eye(d)[0], -0.5 / d, 1.0)
 
 
-def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> Indefinite:
+def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> IndefiniteQuadratic:
     """Return a finite sum on the unit l1 ball, scaled so that Delta = rise.
 
     Before that the Hessian has eigenvalues from -0.3 to 1 and the slope entries of size 0.1; Delta
@@ -325,16 +327,16 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
     heights = np.concatenate([b, -b]) + 0.5 * np.tile(np.diag(A), 2)
     highest = int(np.argmax(heights))
     begin = np.eye(d)[highest % d] * (1.0 if highest < d else -1.0)
-    least = -float(np.abs(b).max()) + 0.5 * float(np.linalg.eigvalsh(A)[0])
-    scale = rise / (float(heights[highest]) - least)
+    lower = -float(np.abs(b).max()) + 0.5 * float(np.linalg.eigvalsh(A)[0])
+    scale = rise / (float(heights[highest]) - lower)
     noise, spread = 0.1 * rng.standard_normal((n, d)), 0.3 * rng.standard_normal(n)
     s, t = scale * (noise - noise.mean(axis=0)), scale * (spread - spread.mean())
-    return Indefinite(L1Ball(d), scale * A, scale * b, begin, scale * least, 1.0, s, t)
+    return IndefiniteQuadratic(L1Ball(d), scale * A, scale * b, begin, scale * lower, 1.0, s, t)
 
 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
-) -> Indefinite:
+) -> IndefiniteQuadratic:
     """Return |x|^2/2 on a ball, from its boundary, with s_i of norm `noise` and t_i = +-spread.
 
     n must be even.
@@ -344,4 +346,4 @@ def noisy_ball(
     s[np.arange(n), (np.arange(n) // 2) % d] = noise * signs
     begin = radius * np.eye(d)[0]
     ball = L2Ball(d, radius)
-    return Indefinite(ball, np.eye(d), np.zeros(d), begin, 0.0, radius, s, spread * signs)
+    return IndefiniteQuadratic(ball, np.eye(d), np.zeros(d), begin, 0.0, radius, s, spread * signs)

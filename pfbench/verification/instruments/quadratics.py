@@ -11,17 +11,17 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import finite_array, real
+from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import ConstantHessians
 from pfbench.sets import L1Ball, L2Ball, Simplex
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic(ConstantHessians):
+class KnownQuadratic(ConstantHessians):
     """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
 
     f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
@@ -63,12 +63,12 @@ class Quadratic(ConstantHessians):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        rows = finite_array("the rows", self.rows)
+        rows = check_finite_array("the rows", self.rows)
         if rows.ndim != 2 or len(rows) == 0:
             raise InputError("the rows must be a matrix of numbers, shape (n, d) with n >= 1.")
         for name in ("minimiser", "slope", "begin"):
-            finite_array(f"the {name}", getattr(self, name), shape=(rows.shape[1],))
-        real("sigma_hat", self.sigma_hat, above=0.0)
+            check_finite_array(f"the {name}", getattr(self, name), shape=(rows.shape[1],))
+        check_real("sigma_hat", self.sigma_hat, above=0.0)
         if not (self.set.contains(self.minimiser) and self.set.contains(self.begin)):
             raise InputError("the minimiser and the start must be in the set.")
         descent = float(self.slope @ self.minimiser) - self.set.minimum(self.slope)[0]
@@ -136,7 +136,7 @@ class Quadratic(ConstantHessians):
         """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
         if sample is None:
             return np.asarray(self.curvature @ u)
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         rows = self.rows[indices]
         return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)
 
@@ -159,17 +159,17 @@ def _spread(kappa: float, d: int) -> Floats:
 
 def vertex_of_simplex(
     rng: np.random.Generator, d: int, kappa: float, pull: float = 0.1
-) -> Quadratic:
+) -> KnownQuadratic:
     """Return a quadratic whose minimiser is a vertex; `pull` is the modulus of its slope there.
 
     A steep vertex is found at once: every later linear minimisation only confirms it.
     """
     first, second = np.eye(d)[:2]
     rows = rows_of_spectrum(rng, _spread(kappa, d))
-    return Quadratic(Simplex(d), rows, second, -pull * second, first, 1.0 / kappa)
+    return KnownQuadratic(Simplex(d), rows, second, -pull * second, first, 1.0 / kappa)
 
 
-def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre of a face with d/2 vertices.
 
     A method with linear minimisations needs every vertex of the face, many of them often.
@@ -178,10 +178,10 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic
     slope = (0.1 / d) * (1.0 - inside)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     begin = np.eye(d)[d - 1]
-    return Quadratic(Simplex(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
+    return KnownQuadratic(Simplex(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
 
 
-def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre of a face of the l1 ball with d/2 vertices.
 
     See `face_of_simplex`.
@@ -189,25 +189,25 @@ def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic
     inside = (np.arange(d) < d // 2).astype(np.float64)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     slope, begin = -(0.1 / d) * inside, -np.eye(d)[0]
-    return Quadratic(L1Ball(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
+    return KnownQuadratic(L1Ball(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
 
 
-def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is a point of the sphere."""
     normal = np.full(d, 1.0 / math.sqrt(d))
     rows = rows_of_spectrum(rng, _spread(kappa, d))
-    return Quadratic(L2Ball(d), rows, normal, -0.1 * normal, -np.eye(d)[0], 1.0 / kappa)
+    return KnownQuadratic(L2Ball(d), rows, normal, -0.1 * normal, -np.eye(d)[0], 1.0 / kappa)
 
 
-def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre, started along its flattest directions."""
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
     begin = np.asarray(flattest.sum(axis=1), dtype=np.float64) * (0.99 / math.sqrt(3.0))
-    return Quadratic(L2Ball(d), rows, np.zeros(d), np.zeros(d), begin, 1.0 / kappa)
+    return KnownQuadratic(L2Ball(d), rows, np.zeros(d), np.zeros(d), begin, 1.0 / kappa)
 
 
-def chain(d: int) -> Quadratic:
+def chain(d: int) -> KnownQuadratic:
     """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball; sigma_hat ~ 0.
 
     References
@@ -219,15 +219,15 @@ def chain(d: int) -> Quadratic:
     rows = math.sqrt(d) * np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     minimiser = 1.0 - np.arange(1.0, d + 1.0) / (d + 1.0)
     ball, zero = L2Ball(d, 1.1 * float(np.linalg.norm(minimiser))), np.zeros(d)
-    return Quadratic(ball, rows, minimiser, zero, zero, float(values[0]))
+    return KnownQuadratic(ball, rows, minimiser, zero, zero, float(values[0]))
 
 
 # --- restricted strong convexity ------------------------------------------------------------------
 
 
-def restricted(
+def make_restricted_quadratic(
     rng: np.random.Generator, d: int, support: int, blind: int, *, excess: float = 0.0
-) -> Quadratic:
+) -> KnownQuadratic:
     """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
 
     The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
@@ -251,10 +251,10 @@ def restricted(
         Minus the curvature in them.
     """
     hadamard = scipy.linalg.hadamard(d).astype(np.float64)[rng.permutation(d)]
-    seen = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)
+    product = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)
     minimiser, order = np.zeros(d), rng.permutation(d)
     minimiser[order[:support]] = rng.choice([-1.0, 1.0], size=support) / support
     begin = np.eye(d)[order[-1]]
     sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
     slope = -0.05 * np.sign(minimiser)
-    return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)
+    return KnownQuadratic(L1Ball(d), product, minimiser, slope, begin, sigma_hat, shift=-excess)

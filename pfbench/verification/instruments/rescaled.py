@@ -5,91 +5,97 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.verification.instruments.changed import Changed, ChangedProblem
+from pfbench.verification.instruments.overrides import OverriddenOracles, OverriddenProblem
 from pfbench.verification.units import STEP, Scaling
 
 
-class Rescaled(ChangedProblem):
+class Rescaled(OverriddenProblem):
     """The problem lambda f(x/mu) over mu C, answered by the oracles of f."""
 
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right, lambda backend: _Answering(backend, by))
+    def __init__(self, reference: Any, by: Scaling) -> None:
+        super().__init__(reference, lambda backend: _Answering(backend, by))
         self._by = by
 
     @property
     def inner(self) -> Any:
         """The problem f."""
-        return self._right
+        return self._original
 
     def start(self) -> Any:
         """Return mu x_0."""
-        return self._right.start() * self._by.x
+        return self._original.start() * self._by.x
 
     def constants(self, start: Any) -> Constants:
         """Return the constants of lambda f(x/mu) at mu x_0."""
-        return self._by.constants(self._right.constants(start / self._by.x))
+        return self._by.constants(self._original.constants(start / self._by.x))
 
     @property
     def set(self) -> Any:
         """The set mu C: its diameter, and whether a point is in it."""
-        return _Scaled(self._right.set, self._by)
+        return _Scaled(self._original.set, self._by)
 
 
-class _Scaled(Changed):
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right)
+class _Scaled(OverriddenOracles):
+    def __init__(self, reference: Any, by: Scaling) -> None:
+        super().__init__(reference)
         self._by = by
-        self.diameter = right.diameter * by.x
+        self.diameter = reference.diameter * by.x
 
     def contains(self, x: Any) -> Any:
         """Return whether x/mu is in C."""
-        return self._right.contains(x / self._by.x)
+        return self._original.contains(x / self._by.x)
 
 
-def _is_point(one: Any) -> bool:
+def _is_point(item: Any) -> bool:
     """Return whether it is a point, and no sample."""
-    return isinstance(one, np.ndarray) and one.dtype.kind == "f"
+    return isinstance(item, np.ndarray) and item.dtype.kind == "f"
 
 
-class _Answering(Changed):
+class _Answering(OverriddenOracles):
     """A backend, component Hessians or a table, of lambda f(x/mu)."""
 
-    def __init__(self, right: Any, by: Scaling) -> None:
-        super().__init__(right)
+    def __init__(self, reference: Any, by: Scaling) -> None:
+        super().__init__(reference)
         self._by, self._g = by, by.f / by.x
 
     def __getattr__(self, name: str) -> Any:
-        found = super().__getattr__(name)
+        result = super().__getattr__(name)
         if name not in ("gradient", "batch", "difference", "product", "replace"):
-            return found
+            return result
 
-        def asked(*given: Any) -> Any:
+        def rescale_answer(*value: Any) -> Any:
             """Return lambda/mu times a gradient, or a mean of them: samples stay, points do not."""
-            return found(*(one / self._by.x if _is_point(one) else one for one in given)) * self._g
+            return (
+                result(*(item / self._by.x if _is_point(item) else item for item in value))
+                * self._g
+            )
 
-        return asked
+        return rescale_answer
 
     @property
     def mean(self) -> Any:
         """The mean of a table."""
-        return self._right.mean * self._g
+        return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:
         """Return lambda f(x/mu)."""
-        return self._right.value(x / self._by.x) * self._by.f
+        return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:
         """Return mu times a vertex."""
-        return self._right.lo(g / self._g) * self._by.x
+        return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return mu times the proximal map."""
-        return self._right.prox(x / self._by.x, g / self._g, lam / self._by.of(STEP)) * self._by.x
+        return (
+            self._original.prox(x / self._by.x, g / self._g, lam / self._by.factor(STEP))
+            * self._by.x
+        )
 
     def hessian(self, s: Any) -> Any:
         """All component Hessians."""
-        return _Answering(self._right.hessian(s / self._by.x), self._by)
+        return _Answering(self._original.hessian(s / self._by.x), self._by)
 
     def table(self, x: Any) -> Any:
         """Return a table."""
-        return _Answering(self._right.table(x / self._by.x), self._by)
+        return _Answering(self._original.table(x / self._by.x), self._by)

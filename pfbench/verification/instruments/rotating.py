@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
-from pfbench.sets.whole import WholeSpace
-from pfbench.verification.instruments.stored import Stored
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
-class Rotating(FiniteSum):
+class RotatingBowl(FiniteSum):
     """A finite sum over R^d whose components differ by turns of the space.
 
     f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), signs s_i = +1, -1 in turn, k running
@@ -66,14 +66,14 @@ class Rotating(FiniteSum):
     d: int = 8
 
     def __post_init__(self) -> None:
-        integer("n", self.n, least=2)
+        check_integer("n", self.n, minimum=2)
         for name in ("mu", "radius"):
-            real(name, getattr(self, name), above=0.0)
+            check_real(name, getattr(self, name), above=0.0)
         for name in ("tau", "sigma"):
-            real(name, getattr(self, name), least=0.0)
+            check_real(name, getattr(self, name), minimum=0.0)
         if self.n % 2:
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
-        if integer("d", self.d, least=2) & (self.d - 1):
+        if check_integer("d", self.d, minimum=2) & (self.d - 1):
             raise InputError(f"d={self.d} must be a power of 2: coordinates are turned by xor.")
 
     @cached_property
@@ -114,16 +114,16 @@ class Rotating(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         shares = self._shares(sample)
-        return self.mu * x + self.tau * self._turned(shares, x) + self.sigma * shares
+        return self.mu * x + self.tau * self._rotate(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
-        return self.mu * move + self.tau * self._turned(self._shares(sample), move)
+        return self.mu * move + self.tau * self._rotate(self._shares(sample), move)
 
-    def table(self, x: Floats) -> Stored:
+    def table(self, x: Floats) -> StoredGradients:
         """Return a table with every component gradient at x; 8 n d bytes."""
-        return Stored(self.n, self._gradients, x)
+        return StoredGradients(self.n, self._gradients, x)
 
     def _gradients(self, i: Integers, x: Floats) -> Floats:
         """Return the gradients of components at x, shape (i.size, d)."""
@@ -138,13 +138,13 @@ class Rotating(FiniteSum):
         axes = np.arange(self.d)
         return np.asarray(axes[:, None] ^ axes)
 
-    def _turned(self, shares: Floats, x: Floats) -> Floats:
+    def _rotate(self, shares: Floats, x: Floats) -> Floats:
         """Return the sum over k of shares[k] R_k x."""
         return np.asarray(x[self._xor] @ shares)
 
     def _shares(self, sample: Indices) -> Floats:
         """Return the signed weight of each turn in a sample, shape (d,)."""
-        indices, weights = weighted(sample)
+        indices, weights = weight_indices(sample)
         signs, turns = self._kinds(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 

@@ -13,20 +13,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum, HessianOf
 from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
-from pfbench.sets.whole import WholeSpace
-from pfbench.verification.instruments.stored import Stored
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
-class Slope(FiniteSum):
+class LongSlope(FiniteSum):
     """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
@@ -73,17 +73,17 @@ class Slope(FiniteSum):
     phase: float = 0.0
 
     def __post_init__(self) -> None:
-        integer("n", self.n, least=2)
+        check_integer("n", self.n, minimum=2)
         for name in ("g", "gap", "L"):
-            real(name, getattr(self, name), above=0.0)
+            check_real(name, getattr(self, name), above=0.0)
         for name in ("sigma", "weight"):
-            real(name, getattr(self, name), least=0.0)
-        real("phase", self.phase)
+            check_real(name, getattr(self, name), minimum=0.0)
+        check_real("phase", self.phase)
         if self.n % 2:
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
-        least = 2.0 * self.g * (self.g + self.weight) / self.curvature
-        if self.gap < least:
-            raise InputError(f"gap={self.gap:g} leaves no slope: give at least {least:g}.")
+        lower = 2.0 * self.g * (self.g + self.weight) / self.curvature
+        if self.gap < lower:
+            raise InputError(f"gap={self.gap:g} leaves no slope: give at least {lower:g}.")
 
     @property
     def set(self) -> FeasibleSet:
@@ -151,9 +151,9 @@ class Slope(FiniteSum):
         y = float(x[0]) - lam * float(g[0])
         return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
 
-    def table(self, x: Floats) -> Stored:
+    def table(self, x: Floats) -> StoredGradients:
         """Return a table with every f_i'(x); 8 n bytes."""
-        return Stored(self.n, self._derivatives, x)
+        return StoredGradients(self.n, self._derivatives, x)
 
     def _derivatives(self, i: Integers, x: Floats) -> Floats:
         """Return f_i'(x) of components, shape (i.size,)."""
@@ -170,8 +170,8 @@ class Slope(FiniteSum):
 
 
 @dataclass(frozen=True)
-class Valley(Slope):
-    """The components of `Slope` on a segment from `beyond` past the minimiser 0 to the start.
+class Valley(LongSlope):
+    """The components of `LongSlope` on a segment from `overshoot` past the minimiser 0 to the start.
 
     Linear minimisation returns an end by the sign of the estimate, so that every error of it that
     is as large as f' sends the method the wrong way. f' is near g down to a distance g/L from 0:
@@ -182,22 +182,22 @@ class Valley(Slope):
 
     Parameters
     ----------
-    beyond
+    overshoot
         How far the segment goes on behind the minimiser, positive.
-    """
+    """  # noqa: E501
 
     name: ClassVar[str] = "valley"
 
-    beyond: float = 1.0
+    overshoot: float = 1.0
 
     @cached_property
     def set(self) -> Box:
         """The segment."""
-        return Box(1, np.array([-self.beyond]), self.start())
+        return Box(1, np.array([-self.overshoot]), self.start())
 
     def constants(self, start: Floats) -> Constants:
         """As those of the slope, with the length of the segment."""
-        length = self.beyond + float(self.start()[0])
+        length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
     def hessian(self, s: Floats) -> HessianOf:
@@ -207,10 +207,10 @@ class Valley(Slope):
         wave = self.curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
         above = self.curvature * math.cos(wave)
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             return np.asarray((bent if sample is None else bent + _sign(sample) * above) * u)
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
 
 def _sign(sample: Indices) -> float:
@@ -219,5 +219,5 @@ def _sign(sample: Indices) -> float:
         if sample.size == 0:
             raise InputError("the mean over an empty sample is not defined.")
         return 1.0 - 2.0 * float(np.count_nonzero(sample & 1)) / sample.size
-    indices, weights = weighted(sample)
+    indices, weights = weight_indices(sample)
     return 1.0 - 2.0 * float(weights @ (indices & 1))

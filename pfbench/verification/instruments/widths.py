@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.verification.instruments.indefinite import Hull, Indefinite
+from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
 
 POLYTOPES = ("simplex", "cube", "l1")
 """The unit simplex, the cube [0, 1]^d and the unit l1 ball."""
@@ -32,7 +32,7 @@ def width(kind: str, d: int) -> float:
     return 1.0 / math.sqrt(d if kind == "cube" else d - 1)
 
 
-def on_a_face(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> Indefinite:
+def quadratic_on_facet(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> IndefiniteQuadratic:
     """Return a strongly convex quadratic whose minimiser lies inside a facet of a polytope.
 
     f(x) = (x - p)'A(x - p)/2 with eigenvalues from 1/kappa to 1, turned by a seed; it begins at the
@@ -48,5 +48,7 @@ def on_a_face(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> Indefinit
     A = basis @ np.diag(np.geomspace(1.0 / kappa, 1.0, d)) @ basis.T
     A = (A + A.T) / 2.0
     vertices = corners(kind, d)
-    least = -0.5 * float(p @ A @ p)
-    return Indefinite(Hull(vertices), A, -A @ p, vertices[0].copy(), least, math.sqrt(d))
+    lower = -0.5 * float(p @ A @ p)
+    return IndefiniteQuadratic(
+        ConvexHull(vertices), A, -A @ p, vertices[0].copy(), lower, math.sqrt(d)
+    )

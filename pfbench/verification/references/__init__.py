@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.algorithms.base import parameters_of
-from pfbench.base.names import named
+from pfbench.algorithms.base import get_parameters
+from pfbench.base.names import lookup
 from pfbench.base.state import State
 from pfbench.verification.references import (
     accelerated,
@@ -95,14 +95,14 @@ class PlainMethod:
     def run(self, ask: Any, x: Any, rng: np.random.Generator) -> Iterator[State]:
         """Run the reference; vertices of rank one become arrays."""
         seams = {"condg": condg, "line_search": line_search}
-        s = SimpleNamespace(**parameters_of(self.algorithm), **seams)
-        reference = named("reference", self.name, REFERENCES)
+        s = SimpleNamespace(**get_parameters(self.algorithm), **seams)
+        reference = lookup("reference", self.name, REFERENCES)
         yield from reference(_Dense(ask), x, rng, s)
 
 
-def plain_method(name: str, **parameters: Any) -> PlainMethod:
+def load_reference(name: str, **parameters: Any) -> PlainMethod:
     """Return the reference of a method of the catalogue, with its parameters, to be run."""
-    return PlainMethod(named("algorithm", name, ALGORITHMS)(**parameters))
+    return PlainMethod(lookup("algorithm", name, ALGORITHMS)(**parameters))
 
 
 class _Dense:

@@ -23,10 +23,10 @@ def asvrg(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         for _ in range(min(s.period, s.iterations - done)):
             g = ask.difference(rng.integers(n, size=b), x, anchor) + mu
             y = ask.prox(y, g, eta / w)
-            at, x = x, anchor + w * (y - anchor)
+            point, x = x, anchor + w * (y - anchor)
             xs.append(x)
             done += 1
-            yield State(x, at, g, np.mean(xs, axis=0) if len(xs) == s.period else anchor)
+            yield State(x, point, g, np.mean(xs, axis=0) if len(xs) == s.period else anchor)
         anchor = np.mean(xs, axis=0)
         w = (math.sqrt(w**4 + 4.0 * w**2) - w**2) / 2.0
 
@@ -76,10 +76,10 @@ def natasha15(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         xs.append(x)
         g = ask.difference(rng.integers(n, size=s.batch), x, anchor) + mu
         g = g + 2.0 * s.sigma * (x - centre)
-        at, x = x, ask.prox(x, g, s.step)
+        point, x = x, ask.prox(x, g, s.step)
         if len(xs) == m:
             centre = np.mean(xs, axis=0)
-        yield State(x, at, g, centre)
+        yield State(x, point, g, centre)
 
 
 REFERENCES = MappingProxyType(

@@ -35,8 +35,8 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
             if t == 0:
                 f, M = ask.value(x), s.smoothness or _first_estimate(ask, x, g, v)
             gamma, M, f, decrease = backtracking(ask, x, v, gap, M, f, decrease)
-        at, x = x, (1.0 - gamma) * x + gamma * v
-        yield State(x, at, g)
+        point, x = x, (1.0 - gamma) * x + gamma * v
+        yield State(x, point, g)
 
 
 def _first_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
@@ -75,10 +75,10 @@ class _Combination:
         """Return x."""
         return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
 
-    def place(self, v: Any) -> int:
+    def position(self, v: Any) -> int:
         """Return the place of a vertex, which may be new."""
-        for k, known in enumerate(self.vertices):
-            if np.array_equal(known, v):
+        for k, vertex in enumerate(self.vertices):
+            if np.array_equal(vertex, v):
                 return k
         self.vertices.append(v)
         self.weights.append(0.0)
@@ -89,13 +89,13 @@ class _Combination:
         products = [float(np.vdot(g, v)) for v in self.vertices]
         return int(np.argmax(products)), int(np.argmin(products))
 
-    def toward(self, v: Any, gamma: float) -> None:
+    def move_toward(self, v: Any, gamma: float) -> None:
         """Move to x + gamma (v - x)."""
         self.weights = [(1.0 - gamma) * w for w in self.weights]
-        self.weights[self.place(v)] += gamma
+        self.weights[self.position(v)] += gamma
         self._drop()
 
-    def away(self, a: int, gamma: float) -> None:
+    def move_away(self, a: int, gamma: float) -> None:
         """Move to x + gamma (x - a)."""
         leaves = gamma >= self.weights[a] / (1.0 - self.weights[a])
         self.weights = [(1.0 + gamma) * w for w in self.weights]
@@ -105,28 +105,28 @@ class _Combination:
     def transfer(self, a: int, v: Any, gamma: float) -> None:
         """Move to x + gamma (v - a)."""
         leaves = gamma >= self.weights[a]
-        self.weights[self.place(v)] += gamma
-        self.weights[a] = 0.0 if leaves and self.place(v) != a else self.weights[a] - gamma
+        self.weights[self.position(v)] += gamma
+        self.weights[a] = 0.0 if leaves and self.position(v) != a else self.weights[a] - gamma
         self._drop()
 
     def _drop(self) -> None:
-        kept = [(w, v) for w, v in zip(self.weights, self.vertices, strict=True) if w > 0.0]
-        total = sum(w for w, _ in kept)
-        self.weights, self.vertices = [w / total for w, _ in kept], [v for _, v in kept]
+        retained = [(w, v) for w, v in zip(self.weights, self.vertices, strict=True) if w > 0.0]
+        total = sum(w for w, _ in retained)
+        self.weights, self.vertices = [w / total for w, _ in retained], [v for _, v in retained]
 
 
-def _length(ask: Any, x: Any, g: Any, d: Any, most: float, s: Any) -> Any:
+def _length(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
     """Return the short step <g, -d>/(L |d|^2), or the best; 0 where d does not descend."""
     descent = -float(np.vdot(g, d))
     if descent <= 0.0:
         return 0.0
-    short = min(most, descent / (s.smoothness * float(np.vdot(d, d))))
+    short = min(upper, descent / (s.smoothness * float(np.vdot(d, d))))
     return (
-        short if s.step == "short" else s.line_search(lambda c: ask.value(x + c * d), most, short)
+        short if s.step == "short" else s.line_search(lambda c: ask.value(x + c * d), upper, short)
     )
 
 
-def on_polytope(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[State]:
+def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[State]:
     """x_1 = LO(grad f(x_0)); then the moves of afw, pfw or bpfw."""
     phi = 0.0
     for t in range(s.iterations):
@@ -136,8 +136,8 @@ def on_polytope(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[St
             S, phi = _Combination(w), float(np.vdot(g, x - w))
         else:
             phi = move(ask, S, x, g, s, phi)
-        at, x = x, S.point()
-        yield State(x, at, g)
+        point, x = x, S.point()
+        yield State(x, point, g)
 
 
 def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
@@ -145,10 +145,10 @@ def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
     w, (a, _) = ask.lo(g), S.ends(g)
     v = S.vertices[a]
     if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
-        S.toward(w, _length(ask, x, g, w - x, 1.0, s))
+        S.move_toward(w, _length(ask, x, g, w - x, 1.0, s))
     else:
-        most = S.weights[a] / (1.0 - S.weights[a])
-        S.away(a, _length(ask, x, g, x - v, most, s))
+        upper = S.weights[a] / (1.0 - S.weights[a])
+        S.move_away(a, _length(ask, x, g, x - v, upper, s))
     return phi
 
 
@@ -172,7 +172,7 @@ def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float
     gap = float(np.vdot(g, x - w))
     if s.lazy and gap < phi / 2.0:
         return max(gap, 0.0)
-    S.toward(w, _length(ask, x, g, w - x, 1.0, s))
+    S.move_toward(w, _length(ask, x, g, w - x, 1.0, s))
     return phi
 
 
@@ -180,7 +180,7 @@ REFERENCES = MappingProxyType(
     {
         "frank-wolfe": frank_wolfe,
         **{
-            name: partial(on_polytope, move=move)
+            name: partial(polytope_steps, move=move)
             for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))
         },
     }

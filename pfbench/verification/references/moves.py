@@ -16,8 +16,8 @@ def frank_wolfe(
         g = g_at(x)
         v = ask.lo(g)
         step = s.step if gamma is None else gamma(t)
-        at, x = x, (1.0 - step) * x + step * v
-        yield State(x, at, g)
+        point, x = x, (1.0 - step) * x + step * v
+        yield State(x, point, g)
 
 
 def proximal(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
@@ -25,5 +25,5 @@ def proximal(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
     g_at = begin(estimate)
     for _ in range(s.iterations):
         g = g_at(x)
-        at, x = x, ask.prox(x, g, s.step)
-        yield State(x, at, g)
+        point, x = x, ask.prox(x, g, s.step)
+        yield State(x, point, g)

@@ -24,14 +24,14 @@ def nfwu(
     if k == 1:
         yield from frank_wolfe(ask, x, s, estimator(ask, rng, s))
     else:
-        yield from best_of(ask, x, rng, s, k, estimator)
+        yield from run_best(ask, x, rng, s, k, estimator)
 
 
-def best_of(
+def run_best(
     ask: Any, start: Any, rng: Any, s: Any, k: int, estimator: Callable[..., Estimate]
 ) -> Iterator[State]:
     """Remark 3.1: of k runs from the start, the drawn iterate with the least Frank-Wolfe gap."""
-    best, least = start, math.inf
+    best, lower = start, math.inf
     for _ in range(k):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None
         for t, state in enumerate(frank_wolfe(ask, start, s, estimator(ask, rng, s))):
@@ -41,8 +41,8 @@ def best_of(
                 candidate = state.x if t0 is None else candidate
                 g = ask.gradient(candidate)
                 gap = float(np.vdot(g, candidate) - np.vdot(g, ask.lo(g)))
-                if gap < least:
-                    best, least = candidate, gap
+                if gap < lower:
+                    best, lower = candidate, gap
             yield state._replace(output=best)
 
 

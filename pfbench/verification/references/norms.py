@@ -18,8 +18,8 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_held: bool) -> Iterator[State]
         alpha = 1.0 if k == 1 and s.begin == "gradient" else alpha
         d = (1.0 - alpha) * d + alpha * ask.batch(rng.integers(ask.n, size=s.batch), x)
         decay = 1.0 if is_held else s.decay
-        at, x = x, (1.0 - s.step * decay) * x + s.step * ask.lo(d)
-        yield State(x, at, d)
+        point, x = x, (1.0 - s.step * decay) * x + s.step * ask.lo(d)
+        yield State(x, point, d)
 
 
 def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -27,8 +27,8 @@ def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     d_at = begin(storm_estimate(ask, rng, s, lambda t: s.alpha))
     for _ in range(s.iterations):
         d = d_at(x)
-        at, x = x, x + s.step * ask.lo(d)
-        yield State(x, at, d)
+        point, x = x, x + s.step * ask.lo(d)
+        yield State(x, point, d)
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -38,8 +38,8 @@ def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
         v = ask.lo(g)
         d = v if d is None else (1.0 - s.alpha) * d + s.alpha * v
-        at, x = x, x + s.step * d
-        yield State(x, at, g)
+        point, x = x, x + s.step * d
+        yield State(x, point, g)
 
 
 def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[State]:
@@ -49,18 +49,18 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
         M = s.beta * M + g
         d = g + s.beta * M if is_nesterov else M
-        at, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(d)
-        yield State(x, at, (1.0 - s.beta) * d)
+        point, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(d)
+        yield State(x, point, (1.0 - s.beta) * d)
 
 
-def averaged(ask: Any, x: Any, rng: Any, s: Any, *, is_first_whole: bool) -> Iterator[State]:
+def momentum_steps(ask: Any, x: Any, rng: Any, s: Any, *, is_first_whole: bool) -> Iterator[State]:
     """m_k = beta m_{k-1} + (1 - beta) g_k, then lmo(m_k); m_1 = g_1 in place of m_0 = 0."""
     m = 0.0
     for k in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
         m = g if k == 0 and is_first_whole else s.beta * m + (1.0 - s.beta) * g
-        at, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(m)
-        yield State(x, at, m)
+        point, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(m)
+        yield State(x, point, m)
 
 
 REFERENCES = MappingProxyType(
@@ -71,7 +71,7 @@ REFERENCES = MappingProxyType(
         "almond": almond,
         "muon": partial(muon, is_nesterov=False),
         "muon-nesterov": partial(muon, is_nesterov=True),
-        "signum": partial(averaged, is_first_whole=False),
-        "normalised-sgd": partial(averaged, is_first_whole=True),
+        "signum": partial(momentum_steps, is_first_whole=False),
+        "normalised-sgd": partial(momentum_steps, is_first_whole=True),
     }
 )

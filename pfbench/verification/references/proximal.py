@@ -14,7 +14,7 @@ from pfbench.verification.references.estimates import Estimate
 from pfbench.verification.references.moves import proximal
 
 
-def along(
+def proximal_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., Estimate]
 ) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
@@ -110,7 +110,9 @@ _ALONG = {
 }
 REFERENCES = MappingProxyType(
     {
-        **{name: partial(along, estimator=estimator) for name, estimator in _ALONG.items()},
+        **{
+            name: partial(proximal_steps, estimator=estimator) for name, estimator in _ALONG.items()
+        },
         "zerosarah": zerosarah,
         "storm": storm,
         "sarah": sarah,

@@ -38,25 +38,27 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(ag, md, G)
 
 
-def along(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> Iterator[State]:
+def sliding_steps(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> Iterator[State]:
     """x_{t+1} = condg(v_t, x_t, lam, eta), v_t the estimate at x_t."""
     v_at, eta = begin(estimate), s.tolerance or 1.0 / s.iterations
     for _ in range(s.iterations):
         v = v_at(x)
-        at, x = x, s.condg(ask, v, x, lam, eta)
-        yield State(x, at, v)
+        point, x = x, s.condg(ask, v, x, lam, eta)
+        yield State(x, point, v)
 
 
 def ncgs_vr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Variance-reduced NCGS (qu2018, algorithm 4): lambda = 1/(3L)."""
-    return along(ask, x, s, estimates.svrg_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness))
+    return sliding_steps(
+        ask, x, s, estimates.svrg_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness)
+    )
 
 
 def ncgs_spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Sliding along SPIDER (Lan 2020, algorithm 7.12): lambda = 1/L."""
     uniform = s.sampling == "uniform"
     estimate = estimates.spider if uniform else estimates.spider_by_smoothness
-    return along(ask, x, s, estimate(ask, rng, s), 1.0 / s.smoothness)
+    return sliding_steps(ask, x, s, estimate(ask, rng, s), 1.0 / s.smoothness)
 
 
 def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -81,8 +83,8 @@ def _draw(rng: Any, n: int, m: int) -> Any:
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))
-    (drawn,) = np.nonzero(counts)
-    return Sample(drawn, counts[drawn])
+    (sample,) = np.nonzero(counts)
+    return Sample(sample, counts[sample])
 
 
 def cgs_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

@@ -62,7 +62,9 @@ class Draw(np.ndarray):
         self.log, self.step = None, 0
 
     @classmethod
-    def unresolved(cls, size: int, log: list[tuple[int, Integers]] | None, step: int) -> "Draw":
+    def make_unresolved(
+        cls, size: int, log: list[tuple[int, Integers]] | None, step: int
+    ) -> "Draw":
         """Return a draw of this size that is not resolved."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
         draw.owner, draw.log, draw.step = draw, log, step
@@ -133,5 +135,5 @@ class ReplayGenerator(np.random.Generator):
 
     def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:  # type: ignore[override]
         """Return the counts of a batch that is resolved at once."""
-        drawn = self._replay.draw_now(int(n), self._replay.log.batches)
-        return np.bincount(drawn, minlength=len(pvals))
+        now = self._replay.draw_now(int(n), self._replay.log.batches)
+        return np.bincount(now, minlength=len(pvals))

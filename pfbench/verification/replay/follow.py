@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.base import get_parameters
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import with_notes
 from pfbench.base.state import State
@@ -17,7 +17,7 @@ from pfbench.verification.replay.draws import DrawLog, NeedsValuesError
 from pfbench.verification.replay.judges import Judges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
-from pfbench.verification.replay.transcript import Transcript, to_dense
+from pfbench.verification.replay.recorded_run import Transcript, copy_dense
 
 MAX_READINGS = 16
 
@@ -163,7 +163,7 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
         states = judged.run(replay, transcript.problem.start(), replay.rng)
     else:
         parameters = SimpleNamespace(
-            **parameters_of(algorithm), condg=judges.condg, line_search=judges.line_search
+            **get_parameters(algorithm), condg=judges.condg, line_search=judges.line_search
         )
         states = reference(replay, keep(transcript.start), replay.rng, parameters)
     step = 0
@@ -181,8 +181,8 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
     if transcript.error is not None:
         raise MismatchError(step, f"it raised {with_notes(transcript.error)}")
     if len(transcript.states) > step:
-        more = len(transcript.states)
-        raise MismatchError(step, f"it yields {more} states, the reference {step}")
+        extra = len(transcript.states)
+        raise MismatchError(step, f"it yields {extra} states, the reference {step}")
     _check_surplus(replay, step + 1)
     return step
 
@@ -202,7 +202,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
     for part, expected, observed, tolerance in parts:
         if expected is None or observed is None:
             continue
-        right: Floats = np.asarray(to_dense(expected, pattern))
+        right: Floats = np.asarray(copy_dense(expected, pattern))
         if np.isfinite(right).all() and not np.isfinite(observed).all():
             raise MismatchError(step, f"State.{part} is not finite")
         limit = max(tolerance, VALUE_TOLERANCE * float(np.abs(right).max()))
@@ -216,11 +216,11 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
 
 def _check_surplus(replay: ReplayOracles, step: int) -> None:
     """Refuse queries of earlier steps that nothing explains."""
-    for one in replay.window.pending:
-        if one.query.step >= step:
+    for pending in replay.window.pending:
+        if pending.query.step >= step:
             return
-        if one.query.kind != "value":
-            words = f"a query more than the reference makes: {replay.describe(one)}"
+        if pending.query.kind != "value":
+            words = f"a query more than the reference makes: {replay.describe(pending)}"
             raise MismatchError(min(step, len(replay.transcript.states)), words)
 
 
@@ -228,12 +228,12 @@ def _difference(observed: Floats, expected: Floats) -> str:
     """Return where two arrays differ, in words: the first entries that do."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
-    off = np.abs(observed - expected)
-    worst = float(off.max())
-    places = np.argwhere(~(off <= 0.1 * worst))[:3]
-    shown = ", ".join(
-        f"[{', '.join(map(str, place))}]: {observed[tuple(place)]:.10g}, "
-        f"expected {expected[tuple(place)]:.10g}"
-        for place in places
+    deviation = np.abs(observed - expected)
+    worst = float(deviation.max())
+    argwhere = np.argwhere(~(deviation <= 0.1 * worst))[:3]
+    text = ", ".join(
+        f"[{', '.join(map(str, location))}]: {observed[tuple(location)]:.10g}, "
+        f"expected {expected[tuple(location)]:.10g}"
+        for location in argwhere
     )
-    return f"off by {worst:.3g}: {shown}"
+    return f"off by {worst:.3g}: {text}"

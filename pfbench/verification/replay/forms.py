@@ -112,15 +112,15 @@ def forms(kind: Any) -> list[Form]:
         needed["iterations"] = NEEDED["iterations"]
     if "restarts" in needed or kind.name in ("cgs", "storc"):
         needed |= {"restarts": 4, "period": 10}
-    found = dict[str, Form]()
+    forms = dict[str, Form]()
     for options in _options(kind):
         parameters = {**needed, **options}
         try:
             kind(**parameters)
         except InputError:
             continue
-        found.setdefault(repr(sorted(parameters.items())), Form(parameters))
-    return list(found.values())
+        forms.setdefault(repr(sorted(parameters.items())), Form(parameters))
+    return list(forms.values())
 
 
 def _options(kind: Any) -> Iterator[Parameters]:

@@ -50,17 +50,17 @@ class Suspect:
 
     Attributes
     ----------
-    what
+    description
         What is wrong with the indices.
     batch
         The batch with which it is known.
     """
 
-    what: str
+    description: str
     batch: int
 
 
-def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, float]:
+def find_suspect(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, float]:
     """Return the test that rejects first, and the least p-value of all of them together.
 
     The order within a batch says nothing: it is shuffled first, by a stream of its own.
@@ -73,63 +73,68 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         Number of components.
     """
     rng = np.random.default_rng(len(batches))
-    sizes = np.array([len(one) for one in batches])
+    sizes = np.array([len(batch) for batch in batches])
     # Some of many draws are looked at: a part of independent draws is independent, too.
-    most = sizes.max() if sizes.sum() <= _MOST else max(1, _MOST // len(batches))
-    drawn = np.concatenate([rng.permutation(one)[:most] for one in batches])
-    ends = np.cumsum(np.minimum(sizes, most))
+    max_count = sizes.max() if sizes.sum() <= _MOST else max(1, _MOST // len(batches))
+    sample = np.concatenate([rng.permutation(batch)[:max_count] for batch in batches])
+    ends = np.cumsum(np.minimum(sizes, max_count))
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
-    window = np.arange(len(drawn)) - max(1, n // 10)
-    begun = np.concatenate([[0], ends[:-1]])[batch_of]
-    bins, bits, shares = _binned(drawn, n), drawn % _BINS, _shares(n)
+    window = np.arange(len(sample)) - max(1, n // 10)
+    started = np.concatenate([[0], ends[:-1]])[batch_of]
+    bins, bits, shares = _bin(sample, n), sample % _BINS, _shares(n)
     part_of = batch_of * _PARTS // len(batches)
     ended = (batch_of + 1) * _PARTS // len(batches) > part_of
-    by_part = _alone(_marginal(_binned(drawn, n, _FEW), part_of, _shares(n, _FEW)))
-    earlier = _repeats(drawn, window, n)
+    by_part = _mean_e_value(_marginal(_bin(sample, n, _FEW), part_of, _shares(n, _FEW)))
+    earlier = _repeats(sample, window, n)
     largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
-    again = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
+    bincount = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
     everywhere = "is not uniform over all components"
     last_bits = "is not uniform in its last bits"
     repeats = "repeats earlier ones as independent draws do not"
     tests = (
         (everywhere, _evidence(_bets(bins, shares))),
-        (everywhere, _alone(_marginal(bins, batch_of, shares))[batch_of]),
+        (everywhere, _mean_e_value(_marginal(bins, batch_of, shares))[batch_of]),
         (everywhere, np.concatenate([[0.0], by_part])[part_of + ended]),
         (last_bits, _evidence(_bets(bits, _residues(n)))),
-        (last_bits, _alone(_marginal(bits, batch_of, _residues(n)))[batch_of]),
+        (last_bits, _mean_e_value(_marginal(bits, batch_of, _residues(n)))[batch_of]),
         (
             "depends on the one before",
-            _evidence(_bets(_binned(np.diff(drawn) % n, n), shares), first=1),
+            _evidence(_bets(_bin(np.diff(sample) % n, n), shares), first=1),
         ),
-        ("repeats in its batch as independent draws do not", _evidence(_repeats(drawn, begun, n))),
+        (
+            "repeats in its batch as independent draws do not",
+            _evidence(_repeats(sample, started, n)),
+        ),
         (repeats, _evidence(earlier)),
-        (repeats, _alone(again)[batch_of]),
+        (repeats, _mean_e_value(bincount)[batch_of]),
     )
-    by_draw = [(what, *_rejected(logs)) for what, logs in tests]
-    by_draw.append(("is no longer drawn", *_left_out(drawn, n)))
+    by_draw = [(subject, *_first_rejection(logs)) for subject, logs in tests]
+    by_draw.append(("is no longer drawn", *_test_missing_component(sample, n)))
     image = "comes with its image n - 1 - i more or less often than independent draws do"
-    by_draw.extend((image, *one) for one in _mirrored(drawn, batch_of, n))
+    by_draw.extend((image, *mirror_bet) for mirror_bet in _mirror_bets(sample, batch_of, n))
     suspects = [
-        Suspect(f"an index {what}", int(batch_of[place]))
-        for what, place, _ in by_draw
-        if place is not None
+        Suspect(f"an index {subject}", int(batch_of[position]))
+        for subject, position, _ in by_draw
+        if position is not None
     ]
     second, p_value = _come_again(batches, n)
     if second is not None:
         suspects.append(Suspect("its batches are those of before", second))
-    least = min(p_value, *(one for _, _, one in by_draw))
-    return min(suspects, key=lambda one: one.batch, default=None), least
+    lower = min(p_value, *(value for _, _, value in by_draw))
+    return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 
 
-def _rejected(logs: Floats) -> tuple[int | None, float]:
+def _first_rejection(logs: Floats) -> tuple[int | None, float]:
     """Return where an e-process first rejects, None if nowhere, and its p-value."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
     over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
 
 
-def _mirrored(drawn: Integers, batch_of: Integers, n: int) -> Iterator[tuple[int | None, float]]:
-    """Yield as `_rejected` whether i comes with n - 1 - i.
+def _mirror_bets(
+    sample: Integers, batch_of: Integers, n: int
+) -> Iterator[tuple[int | None, float]]:
+    """Yield as `_first_rejection` whether i comes with n - 1 - i.
 
     It is looked for in its batch, in that and the one before, and among a twentieth of n draws
     before. The lesser of both is uniform, too, where one that is its own image is left out;
@@ -137,15 +142,15 @@ def _mirrored(drawn: Integers, batch_of: Integers, n: int) -> Iterator[tuple[int
     """
     if n < 4:
         return
-    kept = np.flatnonzero(2 * drawn != n - 1)
-    lesser, batches = np.minimum(drawn, n - 1 - drawn)[kept], batch_of[kept]
-    begun = [np.searchsorted(batches, batches - back) for back in (0, 1)]
-    for since in (*begun, np.arange(len(kept)) - max(1, n // 20)):
-        place, p_value = _rejected(_evidence(_repeats(lesser, since, n // 2)))
-        yield (None if place is None else int(kept[place])), p_value
+    indices = np.flatnonzero(2 * sample != n - 1)
+    lesser, batches = np.minimum(sample, n - 1 - sample)[indices], batch_of[indices]
+    started = [np.searchsorted(batches, batches - back) for back in (0, 1)]
+    for since in (*started, np.arange(len(indices)) - max(1, n // 20)):
+        position, p_value = _first_rejection(_evidence(_repeats(lesser, since, n // 2)))
+        yield (None if position is None else int(indices[position])), p_value
 
 
-def _left_out(drawn: Integers, n: int) -> tuple[int | None, float]:
+def _test_missing_component(sample: Integers, n: int) -> tuple[int | None, float]:
     """Return where it is first known that a component is not drawn any more, and the p-value.
 
     None of K uniform draws begins a stretch of G without the component drawn last but with a chance
@@ -153,20 +158,20 @@ def _left_out(drawn: Integers, n: int) -> tuple[int | None, float]:
     """
     if n == 1:
         return None, 1.0
-    K = len(drawn)
-    order = np.argsort(drawn, kind="stable")
-    firsts = np.concatenate([[True], np.diff(drawn[order]) > 0])
+    K = len(sample)
+    order = np.argsort(sample, kind="stable")
+    firsts = np.concatenate([[True], np.diff(sample[order]) > 0])
     before = np.where(firsts, -1, np.roll(order, 1))
     lasts = np.concatenate([firsts[1:], [True]])
-    begun = np.concatenate([before, order[lasts], np.full(int(lasts.sum() < n), -1)])
-    ended = np.concatenate([order, np.full(len(begun) - K, K)])
+    started = np.concatenate([before, order[lasts], np.full(int(lasts.sum() < n), -1)])
+    ended = np.concatenate([order, np.full(len(started) - K, K)])
     each = -np.log1p(-1.0 / n)
     pairs = np.log((K + n) * _TESTS)
     G = int(np.ceil((pairs - np.log(LEVEL)) / each))
-    known = begun[ended - begun - 1 >= G] + G
-    if not known.size:
+    existing = started[ended - started - 1 >= G] + G
+    if not existing.size:
         return None, 1.0
-    return int(known.min()), float(np.exp(pairs - G * each))
+    return int(existing.min()), float(np.exp(pairs - G * each))
 
 
 def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]:
@@ -178,7 +183,7 @@ def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]
     A stream that is seeded anew, and indices that are walked through twice, show so however late
     they do.
     """
-    T, sizes = len(batches), np.array([len(one) for one in batches])
+    T, sizes = len(batches), np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
     logs = gammaln(sizes + 1.0) - sizes * np.log(n)
     logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
@@ -186,49 +191,49 @@ def _come_again(batches: Sequence[Integers], n: int) -> tuple[int | None, float]
     sums = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, -logs))])
     ends = np.searchsorted(sums, sums[:-1] + pairs - np.log(LEVEL))
     names = dict[bytes, int]()
-    drawn = np.array([names.setdefault(np.sort(one).tobytes(), len(names)) for one in batches])
-    seen = set[bytes]()
+    sample = np.array([names.setdefault(np.sort(batch).tobytes(), len(names)) for batch in batches])
+    keys = set[bytes]()
     for t, end in enumerate(ends):
         if end > T:
             break
-        key = drawn[t:end].tobytes()
-        if key in seen:
-            most = float((sums[:-1] - sums[np.minimum(ends, T)])[ends <= T].max())
-            return int(end) - 1, float(np.exp(pairs + most))
-        seen.add(key)
+        key = sample[t:end].tobytes()
+        if key in keys:
+            upper = float((sums[:-1] - sums[np.minimum(ends, T)])[ends <= T].max())
+            return int(end) - 1, float(np.exp(pairs + upper))
+        keys.add(key)
     return None, 1.0
 
 
-def suspected_choices(
-    what: str, chosen: Sequence[int], chances: Sequence[float]
+def find_suspect_choice(
+    subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Suspect | None, float]:
     """Return whether choices have not their chances, and the p-value; `batch` is the choice.
 
     Of coins with a chance of 0.03 it finds that none falls heads any more after some 1200 flips; of
     points from which a run goes on that all are of the same half after some 60.
     """
-    drawn = np.array(chosen, dtype=np.int64)
-    logs = _evidence(_bets(drawn, np.array(chances)))
+    sample = np.array(chosen, dtype=np.int64)
+    logs = _evidence(_bets(sample, np.array(chances)))
     if len(chances) == _COIN:
-        logs = np.maximum(logs, _evidence(_after(drawn, np.array(chances))))
-    place, p_value = _rejected(logs)
-    return (None if place is None else Suspect(what, place)), p_value
+        logs = np.maximum(logs, _evidence(_bets_after_rare_side(sample, np.array(chances))))
+    position, p_value = _first_rejection(logs)
+    return (None if position is None else Suspect(subject, position)), p_value
 
 
-def _after(fell: Integers, chances: Floats) -> Floats:
+def _bets_after_rare_side(fell: Integers, chances: Floats) -> Floats:
     """Return those of bets on a coin that know how many flips ago its rarer side fell last."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
     rows = np.zeros((_STARTS, len(fell)))
     for row, start in zip(rows, np.arange(_STARTS) * len(fell) // _STARTS, strict=True):
-        known, bins = since[start:], 2 * since[start:] + fell[start:]
+        existing, bins = since[start:], 2 * since[start:] + fell[start:]
         chance = chances[fell[start:]]
-        row[start:] = np.log((_ranks(bins) + chance) / (_ranks(known) + 1.0)) - np.log(chance)
+        row[start:] = np.log((_ranks(bins) + chance) / (_ranks(existing) + 1.0)) - np.log(chance)
     return rows
 
 
-def _binned(values: Integers, n: int, bins: int = _BINS) -> Integers:
+def _bin(values: Integers, n: int, bins: int = _BINS) -> Integers:
     return values * min(bins, n) // n
 
 
@@ -247,11 +252,11 @@ def _bets(bins: Integers, shares: Floats) -> Floats:
     starts = np.arange(_STARTS) * len(bins) // _STARTS
     rows = np.zeros((_STARTS, len(bins)))
     for row, start in zip(rows, starts, strict=True):
-        seen = _ranks(bins[start:])
+        ranks = _ranks(bins[start:])
         # Predicted as if each bin had been seen in proportion to its chance, half of all bins once.
         prior = 0.5 * len(shares) * shares[bins[start:]]
-        total = np.arange(len(seen)) + 0.5 * len(shares)
-        row[start:] = np.log((seen + prior) / total) - np.log(shares[bins[start:]])
+        total = np.arange(len(ranks)) + 0.5 * len(shares)
+        row[start:] = np.log((ranks + prior) / total) - np.log(shares[bins[start:]])
     return rows
 
 
@@ -265,14 +270,14 @@ def _ranks(values: Integers) -> Integers:
     return ranks
 
 
-def _repeats(drawn: Integers, since: Integers, n: int) -> Floats:
+def _repeats(sample: Integers, since: Integers, n: int) -> Floats:
     """Return those of bets on whether an index is among those drawn since a position before it.
 
     Given the past its chance is that of the distinct ones, k/n.
     """
-    N = len(drawn)
-    order = np.argsort(drawn, kind="stable")
-    same = np.diff(drawn[order]) == 0
+    N = len(sample)
+    order = np.argsort(sample, kind="stable")
+    same = np.diff(sample[order]) == 0
     before = np.full(N, -1)
     before[order[1:][same]] = order[:-1][same]
     after = np.full(N, N)
@@ -312,7 +317,7 @@ def _marginal(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
     return np.asarray(bets + gammaln(prior.sum()) - gammaln(counts.sum(axis=1) + prior.sum()))
 
 
-def _alone(logs: Floats) -> Floats:
+def _mean_e_value(logs: Floats) -> Floats:
     """Return the logarithm of the mean over batches of an e-value of each, 1 before it is drawn."""
     T = len(logs)
     with np.errstate(divide="ignore"):

@@ -56,7 +56,7 @@ class Judges:
                 if self.is_printed:
                     replay.lo(g)  # raises
                 return self._any_point(l, u, lam, eta)
-            v, asked = replay.minimise(pending), np.asarray(pending.query.direction)
+            v, direction = replay.minimise(pending), np.asarray(pending.query.direction)
             gap, length = descent(g, x, v)
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
@@ -64,24 +64,28 @@ class Judges:
             moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
             if ends:
                 further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
-                if length > 0.0 and self._goes_on(further, slope, asked):
+                if length > 0.0 and self._continues_inner_loop(further, slope, direction):
                     replay.notes.append("an inner loop goes on after its gap is small enough")
                 else:
                     return x
             x = moved
         raise MismatchError(replay.step, "an inner loop does not end")
 
-    def _goes_on(self, further: Floats, g: Floats, asked: Floats) -> bool:
+    def _continues_inner_loop(self, further: Floats, g: Floats, request: Floats) -> bool:
         """Return whether the next recorded minimisation is the next of the same inner loop.
 
         Its direction has the same factor to the source's as that which was queried along g.
         """
         replay = self.replay
-        found = replay.find_minimisation(further)
-        first = next((one for one in replay.window.pending if one.query.kind == "lo"), None)
-        if found is None or found is not first or found.query.direction is None:
+        pending = replay.find_minimisation(further)
+        first = next(
+            (pending for pending in replay.window.pending if pending.query.kind == "lo"), None
+        )
+        if pending is None or pending is not first or pending.query.direction is None:
             return False
-        lengths = [float(np.linalg.norm(one)) for one in (found.query.direction, further, asked, g)]
+        lengths = [
+            float(np.linalg.norm(item)) for item in (pending.query.direction, further, request, g)
+        ]
         if not all(lengths):
             return False
         factors = lengths[0] / lengths[1], lengths[2] / lengths[3]
@@ -92,24 +96,24 @@ class Judges:
         """Return the first recorded point whose gap is at most eta, however it was found."""
         replay = self.replay
         slope, centre = replay._gradient_array(l), replay._point(u)
-        for one in [one for one in replay.window.pending if one.query.kind == "lo"]:
-            assert one.query.direction is not None
-            x = centre + lam * (one.query.direction - slope)
-            v = np.asarray(replay._point(replay.minimise(one)))
-            if float(np.vdot(one.query.direction, x - v)) <= eta * (1.0 + _TIE):
+        for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
+            assert pending.query.direction is not None
+            x = centre + lam * (pending.query.direction - slope)
+            v = np.asarray(replay._point(replay.minimise(pending)))
+            if float(np.vdot(pending.query.direction, x - v)) <= eta * (1.0 + _TIE):
                 return x
         replay.mismatch(f"ends its inner loop at a gap of at most {eta:g}")
 
-    def line_search(self, value: Callable[[float], float], most: float, *others: float) -> float:
+    def line_search(self, value: Callable[[float], float], upper: float, *rest: float) -> float:
         """Return the step that the recorded run took, if it is as good as exact line search."""
         replay = self.replay
         replay.has_search = True
         if not replay._is_known(replay.step):
-            return line_search(value, most, *others)
+            return line_search(value, upper, *rest)
         points = list[Floats]()
         values = dict[float, float]()
 
-        def watched(gamma: float) -> float:
+        def watch_value(gamma: float) -> float:
             if gamma not in values:
                 values[gamma] = value(gamma)
             return values[gamma]
@@ -118,24 +122,27 @@ class Judges:
         replay.is_searching = True
         replay.value = lambda x: points.append(replay._point(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
         try:
-            start = watched(0.0)
-            end = watched(most)
+            start = watch_value(0.0)
+            end = watch_value(upper)
             a, b = points[0], points[-1]
             x = replay.transcript.states[replay.step].x
             length = float(np.vdot(b - a, b - a))
             part = float(np.vdot(x - a, b - a)) / length if length > 0.0 else 0.0
-            off = float(np.abs(a + part * (b - a) - x).max())
-            if off > 100.0 * replay.window.point_tolerance or not -_SNAP <= part <= 1.0 + _SNAP:
+            deviation = float(np.abs(a + part * (b - a) - x).max())
+            if (
+                deviation > 100.0 * replay.window.point_tolerance
+                or not -_SNAP <= part <= 1.0 + _SNAP
+            ):
                 replay.mismatch(
-                    f"moves along a segment from which the recorded iterate is {off:.3g} away"
+                    f"moves along a segment from which the recorded iterate is {deviation:.3g} away"
                 )
-            gamma = self._snapped(part) * most
-            best = min(line_search_value(watched, most), start, end, *map(watched, others))
-            loss = watched(gamma) - best
+            gamma = self._snap_to_end(part) * upper
+            best = min(line_search_value(watch_value, upper), start, end, *map(watch_value, rest))
+            loss = watch_value(gamma) - best
             allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
             if loss > allowed:
                 replay.mismatch(
-                    f"searches along a line: the recorded step {gamma:.6g} of at most {most:.6g} "
+                    f"searches along a line: the recorded step {gamma:.6g} of at most {upper:.6g} "
                     f"loses {loss:.3g} of a decrease of {start - best:.3g}"
                 )
             return gamma
@@ -143,7 +150,7 @@ class Judges:
             replay.is_searching = False
             del replay.value
 
-    def _snapped(self, part: float) -> float:
+    def _snap_to_end(self, part: float) -> float:
         """Return a part of the segment; near an end it may be the end, which is decided."""
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
@@ -153,6 +160,6 @@ class Judges:
         return min(max(part, 0.0), 1.0)
 
 
-def line_search_value(value: Callable[[float], float], most: float) -> float:
+def line_search_value(value: Callable[[float], float], upper: float) -> float:
     """Return the least value that an exact line search finds."""
-    return value(line_search(value, most))
+    return value(line_search(value, upper))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.verification.replay.transcript import COMPONENT_KINDS, Query, Transcript
+from pfbench.verification.replay.recorded_run import COMPONENT_KINDS, Query, Transcript
 
 POINT_TOLERANCE = 1e-11
 """Points are equal if no entry differs by more, relative to the largest entry of an iterate."""
@@ -39,7 +39,7 @@ class Pending:
     @property
     def is_explained(self) -> bool:
         """Whether no component is left."""
-        return not any(len(one) for one in self.left)
+        return not any(len(item) for item in self.left)
 
 
 Piece = tuple[Pending, int]
@@ -80,39 +80,39 @@ class Window:
 
     def find(self, kinds: tuple[str, ...], fits: Callable[[Query], bool]) -> Pending | None:
         """Return the first pending query of some kinds that fits."""
-        for one in self.pending:
-            if one.query.kind in kinds and fits(one.query):
-                return one
+        for pending in self.pending:
+            if pending.query.kind in kinds and fits(pending.query):
+                return pending
         return None
 
-    def consume(self, one: Pending) -> Query:
+    def consume(self, pending: Pending) -> Query:
         """Explain a query as a whole."""
-        self.pending.remove(one)
-        self.latest = one
-        return one.query
+        self.pending.remove(pending)
+        self.latest = pending
+        return pending.query
 
     # --- components -------------------------------------------------------------------------------
 
     def pieces(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[Piece]:
         """Return what is left of component gradients at a point, in its order."""
         return [
-            (one, place)
-            for one in self.pending
-            if one.query.kind in kinds
-            for place, point in enumerate(one.query.points)
-            if len(one.left[place]) and self.is_same(point, x)
+            (pending, index)
+            for pending in self.pending
+            if pending.query.kind in kinds
+            for index, point in enumerate(pending.query.points)
+            if len(pending.left[index]) and self.is_same(point, x)
         ]
 
     def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[Piece]:
         """Return what is left of Hessian products at a base point along a pair of points."""
         return [
-            (one, 0)
-            for one in self.pending
-            if one.query.kind == "hessian.batch"
-            and one.query.base is not None
-            and len(one.left[0])
-            and self.is_same(one.query.base, base)
-            and self.is_pair(one.query, x, y)
+            (pending, 0)
+            for pending in self.pending
+            if pending.query.kind == "hessian.batch"
+            and pending.query.base is not None
+            and len(pending.left[0])
+            and self.is_same(pending.query.base, base)
+            and self.is_pair(pending.query, x, y)
         ]
 
     def is_pair(self, query: Query, x: Floats, y: Floats) -> bool:
@@ -148,38 +148,38 @@ class Window:
 
     def take(self, chosen: list[tuple[Piece, Integers]]) -> Integers:
         """Explain what was chosen, and return the components."""
-        for (one, place), part in chosen:
-            left = one.left[place]
-            one.left[place] = left[len(part) :] if left is not part else left[:0]
-        self._drop([one for (one, _), _ in chosen])
+        for (pending, lefts), part in chosen:
+            left = pending.left[lefts]
+            pending.left[lefts] = left[len(part) :] if left is not part else left[:0]
+        self._drop([item for (item, _), _ in chosen])
         return np.concatenate([part for _, part in chosen])
 
-    def take_exactly(self, pieces: list[Piece], wanted: Integers) -> bool:
+    def take_exactly(self, pieces: list[Piece], expected: Integers) -> bool:
         """Explain exactly these components, in whatever pieces; return whether they are there."""
-        ordered = np.sort(wanted)
-        for one, place in pieces:
-            left = one.left[place]
+        ordered = np.sort(expected)
+        for pending, position in pieces:
+            left = pending.left[position]
             if len(left) == len(ordered) and np.array_equal(np.sort(left), ordered):
-                one.left[place] = left[:0]
-                self._drop([one])
+                pending.left[position] = left[:0]
+                self._drop([pending])
                 return True
-        missing, kept = Counter(ordered.tolist()), list[Integers]()
-        if sum(len(one.left[place]) for one, place in pieces) < len(ordered):
+        missing, rests = Counter(ordered.tolist()), list[Integers]()
+        if sum(len(item.left[location]) for item, location in pieces) < len(ordered):
             return False
-        for one, place in pieces:
+        for pending, position in pieces:
             rest = []
-            for i in one.left[place].tolist():
+            for i in pending.left[position].tolist():
                 if missing[i] > 0:
                     missing[i] -= 1
                 else:
                     rest.append(i)
-            kept.append(np.array(rest, dtype=np.int64))
+            rests.append(np.array(rest, dtype=np.int64))
         if any(missing.values()):
             return False
         touched = list[Pending]()
-        for (one, place), others in zip(pieces, kept, strict=True):
-            touched += [one] if len(others) < len(one.left[place]) else []
-            one.left[place] = others
+        for (pending, position), other_rest in zip(pieces, rests, strict=True):
+            touched += [pending] if len(other_rest) < len(pending.left[position]) else []
+            pending.left[position] = other_rest
         self._drop(touched)
         return True
 
@@ -189,11 +189,11 @@ class Window:
         chosen = self.choose(pieces, n)
         if chosen is None:
             return False
-        found = np.concatenate([part for _, part in chosen])
-        return len(np.unique(found)) == n
+        result = np.concatenate([part for _, part in chosen])
+        return len(np.unique(result)) == n
 
     def _drop(self, touched: list[Pending]) -> None:
         self.latest = touched[-1] if touched else self.latest
-        done = {id(one) for one in touched if one.is_explained}
+        done = {id(pending) for pending in touched if pending.is_explained}
         if done:
-            self.pending = [one for one in self.pending if id(one) not in done]
+            self.pending = [pending for pending in self.pending if id(pending) not in done]

@@ -6,18 +6,18 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, Sample
-from pfbench.points import Factored
+from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
-from pfbench.verification.replay.decisions import Decisions
 from pfbench.verification.replay.draws import Draw, DrawLog, NeedsValuesError, ReplayGenerator
 from pfbench.verification.replay.matching import VALUE_TOLERANCE, Pending, Window
-from pfbench.verification.replay.transcript import (
+from pfbench.verification.replay.recorded_run import (
     COMPONENT_KINDS,
     Query,
     Transcript,
+    copy_dense,
     expand,
-    to_dense,
 )
+from pfbench.verification.replay.replay_decisions import Decisions
 
 _FULL = ("gradient", "table")
 """Queries that are answered from all components."""
@@ -102,7 +102,7 @@ class ReplayOracles:
         point = self._point(x)
         self._take_full(point, "the full gradient")
         self.snapshot = point
-        return self._gradient(self.backend.gradient(self._own(x)))
+        return self._gradient(self.backend.gradient(self._as_backend_point(x)))
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients."""
@@ -111,71 +111,77 @@ class ReplayOracles:
             self._resolve(sample, self.window.pieces(point), point)
         else:
             self._take(expand(sample), point)
-        return self._gradient(self.backend.batch(_plain(sample), self._own(x)))
+        return self._gradient(self.backend.batch(_as_indices(sample), self._as_backend_point(x)))
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean difference of the sampled component gradients at two points."""
         a, b = self._point(x), self._point(y)
         if self.window.is_same(a, b):
-            drawn = self._coincide(a, b, len(sample))
-            if drawn is None:
-                return 0.0 * self._gradient(self.backend.gradient(self._own(x)))
+            coincide = self._coincide(a, b, len(sample))
+            if coincide is None:
+                return 0.0 * self._gradient(self.backend.gradient(self._as_backend_point(x)))
             if self._is_unresolved(sample):
                 sample.owner.log = None
-                sample.resolve(drawn)
+                sample.resolve(coincide)
         elif self._is_unresolved(sample):
             pieces = self.window.pieces(a)
-            both = [one for one in pieces if self.window.has_both(one, a, b)]
-            if sum(len(one.left[place]) for one, place in both) >= len(sample):
+            both = [piece for piece in pieces if self.window.has_both(piece, a, b)]
+            if sum(len(pending.left[position]) for pending, position in both) >= len(sample):
                 pieces = both
             self._resolve(sample, pieces, a)
             self._take(expand(sample), b)
         else:
             self._take(expand(sample), a)
             self._take(expand(sample), b)
-        drawn = _plain(sample)
-        return self._gradient(self.backend.difference(drawn, self._own(x), self._own(y)))
+        coincide = _as_indices(sample)
+        return self._gradient(
+            self.backend.difference(coincide, self._as_backend_point(x), self._as_backend_point(y))
+        )
 
     def value(self, x: Any) -> float:
         """Return f(x); values may be queried more or less often than by the reference."""
         if not self.is_searching:
             point = self._point(x)
-            found = self.window.find(("value",), lambda q: self.window.is_same(q.points[0], point))
-            if found is not None:
-                self.window.consume(found)
-        return float(self.backend.value(self._own(x)))
+            pending = self.window.find(
+                ("value",), lambda q: self.window.is_same(q.points[0], point)
+            )
+            if pending is not None:
+                self.window.consume(pending)
+        return float(self.backend.value(self._as_backend_point(x)))
 
     def lo(self, g: Any) -> Any:
         """Return the vertex that was recorded for the same direction."""
         direction = self._gradient_array(g)
-        found = self.find_minimisation(direction)
-        if found is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
+        pending = self.find_minimisation(direction)
+        if pending is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
             # A direction that is rounding alone may have been normalised.
-            found = self.window.find(("lo",), lambda query: True)
-        if found is None:
-            others = [one for one in self.window.pending if one.query.kind == "lo"]
-            self.mismatch("minimises along its direction", pending=others[0] if others else None)
-        return self._vertex(self.window.consume(found))
+            pending = self.window.find(("lo",), lambda query: True)
+        if pending is None:
+            pendings = [pending for pending in self.window.pending if pending.query.kind == "lo"]
+            self.mismatch(
+                "minimises along its direction", pending=pendings[0] if pendings else None
+            )
+        return self._vertex(self.window.consume(pending))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return the proximal map, which must have been recorded."""
         if self.backend.unconstrained:
             return x - lam * g
-        wanted = self._point(x) - lam * self._gradient_array(g)
+        expected = self._point(x) - lam * self._gradient_array(g)
         penalised = getattr(self.transcript.problem, "penalty", None) is not None
-        limit = max(VALUE_TOLERANCE * float(np.abs(wanted).max()), self.window.point_tolerance)
+        limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.window.point_tolerance)
 
         def fits(query: Query) -> bool:
             if penalised and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
                 return False
             assert query.direction is not None
             moved = query.points[0] - query.length * query.direction
-            return bool(np.abs(moved - wanted).max() <= limit)
+            return bool(np.abs(moved - expected).max() <= limit)
 
-        found = self.window.find(("prox",), fits)
-        if found is None:
+        pending = self.window.find(("prox",), fits)
+        if pending is None:
             self.mismatch("takes a proximal step")
-        self.window.consume(found)
+        self.window.consume(pending)
         return self.backend.prox(x, g, lam)
 
     def hessian(self, s: Any) -> "ReplayHessian":
@@ -185,7 +191,7 @@ class ReplayOracles:
     def table(self, x: Any) -> "ReplayTable":
         """Return a table of all component gradients."""
         self._take_full(self._point(x), "a table of all component gradients")
-        return ReplayTable(self, self.backend.table(self._own(x)))
+        return ReplayTable(self, self.backend.table(self._as_backend_point(x)))
 
     def component_smoothness(self) -> Floats:
         """Return the L_i."""
@@ -195,13 +201,15 @@ class ReplayOracles:
 
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
         """Return a draw that is resolved at its first query."""
-        return self.draw_now(size, log) if self.eager else Draw.unresolved(size, log, self.step)
+        return (
+            self.draw_now(size, log) if self.eager else Draw.make_unresolved(size, log, self.step)
+        )
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
         """Return the components of the first pending query, which is not yet explained."""
-        for one in self.window.pending:
-            for place, point in enumerate(one.query.points):
-                if one.query.kind in COMPONENT_KINDS and len(one.left[place]):
+        for pending in self.window.pending:
+            for index, point in enumerate(pending.query.points):
+                if pending.query.kind in COMPONENT_KINDS and len(pending.left[index]):
                     # A difference of equal points has its batch at both, which is one draw.
                     pieces = [
                         piece
@@ -210,9 +218,9 @@ class ReplayOracles:
                     ]
                     chosen = self.window.choose(pieces, size)
                     if chosen is not None:
-                        found = np.concatenate([part for _, part in chosen])
-                        log.append((self.step, found))
-                        return found
+                        now = np.concatenate([part for _, part in chosen])
+                        log.append((self.step, now))
+                        return now
         # Nothing may be queried where the points of a difference coincide.
         return np.zeros(size, dtype=np.int64)
 
@@ -222,15 +230,15 @@ class ReplayOracles:
         full = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
         pieces = window.pieces(x)
         covers = window.covers(pieces)
-        told = self.transcript.states[self.step].coin if self._is_known(self.step) else None
+        coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
         if (full is None) == (not pieces) or covers:
-            if told is not None:
-                likely = told
+            if coin is not None:
+                likely = coin
             elif full is not None and pieces:
                 likely = full.query.number < pieces[0][0].query.number
             else:
                 # As many as there are components make a full gradient, more or fewer a batch.
-                left = sum(len(one.left[place]) for one, place in pieces)
+                left = sum(len(pending.left[position]) for pending, position in pieces)
                 likely = covers and left == self.n
             heads = likely == (self.decisions.decide(self.step, 2) == 0)
         else:
@@ -242,7 +250,9 @@ class ReplayOracles:
         """Return which of the next points was picked: where a full gradient is queried later."""
         transcript, last = self.transcript, self.step + count - 1
         points = [
-            transcript.at(step) for step in range(self.step, last + 1) if self._is_known(step)
+            transcript.estimate_point(step)
+            for step in range(self.step, last + 1)
+            if self._is_known(step)
         ]
         targets = [
             query.points[0]
@@ -290,31 +300,31 @@ class ReplayOracles:
 
         return self.window.find(("lo",), fits)
 
-    def minimise(self, one: Pending) -> Any:
+    def minimise(self, pending: Pending) -> Any:
         """Consume a minimisation and return its vertex."""
-        return self._vertex(self.window.consume(one))
+        return self._vertex(self.window.consume(pending))
 
     def mismatch(
-        self, action: str, at: Floats | None = None, pending: Pending | None = None
+        self, action: str, point: Floats | None = None, pending: Pending | None = None
     ) -> Never:
         """Raise that the transcript lacks what the reference does."""
-        where = "" if at is None else f" at {self.name_point(at)}"
-        shown = pending or next(iter(self.window.pending), None)
+        location = "" if point is None else f" at {self.name_point(point)}"
+        displayed = pending or next(iter(self.window.pending), None)
         then = "no further query was recorded"
-        if shown is not None:
-            then = f"recorded is {self.describe(shown)}"
-        raise MismatchError(self.step, f"the reference {action}{where}, {then}")
+        if displayed is not None:
+            then = f"recorded is {self.describe(displayed)}"
+        raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
-    def describe(self, one: Pending) -> str:
+    def describe(self, pending: Pending) -> str:
         """Return a recorded query in words."""
-        query = one.query
+        query = pending.query
         points = " and ".join(self.name_point(x) for x in query.points)
         size = "" if query.indices is None else f" of {len(query.indices)} components"
-        at = f" at {points}" if points else ""
-        along = ""
+        location = f" at {points}" if points else ""
+        path = ""
         if query.direction is not None:
-            along = f" along {_entries(query.direction)}"
-        return f"{query.kind}{size}{at}{along} (query {query.number})"
+            path = f" along {_entries(query.direction)}"
+        return f"{query.kind}{size}{location}{path} (query {query.number})"
 
     def name_point(self, x: Floats) -> str:
         """Return a point by its role in the run, with its first entries."""
@@ -337,27 +347,27 @@ class ReplayOracles:
         return step < len(self.transcript.states)
 
     def _point(self, x: Any) -> Floats:
-        return np.asarray(to_dense(x, self.transcript.pattern))
+        return np.asarray(copy_dense(x, self.transcript.pattern))
 
     def _gradient_array(self, g: Any) -> Floats:
-        return np.asarray(to_dense(g, self.transcript.pattern))
+        return np.asarray(copy_dense(g, self.transcript.pattern))
 
-    def _own(self, x: Any) -> Any:
+    def _as_backend_point(self, x: Any) -> Any:
         """Return a point as the backend takes it."""
         pattern = self.transcript.pattern
         if not self.dense or pattern is None:
             return x
         u, s, vt = np.linalg.svd(np.asarray(x), full_matrices=False)
-        return Factored.from_factors(pattern, Factors(s, u.T, vt))
+        return FactoredMatrix.from_factors(pattern, Factors(s, u.T, vt))
 
     def _gradient(self, g: Floats) -> Any:
         if self.noise is not None:
             g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
-        return to_dense(g, self.transcript.pattern) if self.dense else g
+        return copy_dense(g, self.transcript.pattern) if self.dense else g
 
     def _vertex(self, query: Query) -> Any:
         answer = query.answer
-        return to_dense(answer) if self.dense else answer
+        return copy_dense(answer) if self.dense else answer
 
     def _is_unresolved(self, sample: Any) -> bool:
         if isinstance(sample, Sample) or not len(sample) or int(sample[0]) >= 0:
@@ -369,48 +379,50 @@ class ReplayOracles:
     def _resolve(self, sample: Any, pieces: Any, x: Floats) -> None:
         chosen = self.window.choose(pieces, len(sample))
         if chosen is None:
-            found = sum(len(one.left[place]) for one, place in pieces)
+            total = sum(len(item.left[location]) for item, location in pieces)
             self.mismatch(
-                f"queries a batch of {len(sample)} components, of which {found} were recorded,", x
+                f"queries a batch of {len(sample)} components, of which {total} were recorded,", x
             )
         sample.resolve(self.window.take(chosen))
 
-    def _take(self, wanted: Integers, x: Floats) -> None:
-        if self.window.take_exactly(self.window.pieces(x), wanted):
+    def _take(self, expected: Integers, x: Floats) -> None:
+        if self.window.take_exactly(self.window.pieces(x), expected):
             return
-        if len(wanted) == self.n == len(np.unique(wanted)):
+        if len(expected) == self.n == len(np.unique(expected)):
             self._take_full(x, "a batch of all components")
             return
-        self.mismatch(f"queries the same batch of {len(wanted)} components", x)
+        self.mismatch(f"queries the same batch of {len(expected)} components", x)
 
-    def _take_full(self, x: Floats, what: str) -> None:
+    def _take_full(self, x: Floats, subject: str) -> None:
         window = self.window
-        found = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
-        if found is not None:
-            window.consume(found)
+        pending = window.find(_FULL, lambda q: window.is_same(q.points[0], x))
+        if pending is not None:
+            window.consume(pending)
         elif not window.take_exactly(window.pieces(x), np.arange(self.n)):
-            self.mismatch(f"queries {what}", x)
+            self.mismatch(f"queries {subject}", x)
 
     def _coincide(self, x: Floats, y: Floats, size: int) -> Integers | None:
         """Explain and return what was queried for a difference of equal points; None if nothing."""
         window = self.window
         both = [
-            (one, place)
-            for one in window.pending
-            if one.query.kind == "difference" and window.is_pair(one.query, x, y)
-            for place in range(2)
-            if len(one.left[place])
+            (pending, index)
+            for pending in window.pending
+            if pending.query.kind == "difference" and window.is_pair(pending.query, x, y)
+            for index in range(2)
+            if len(pending.left[index])
         ]
         firsts = [piece for piece in both if piece[1] == 0]
         chosen = window.choose(firsts, size)
         if chosen is not None:
-            drawn = window.take(chosen)
-            window.take_exactly([(one, 1) for one, _ in firsts if len(one.left[1])], drawn)
-            return drawn
+            coincide = window.take(chosen)
+            window.take_exactly(
+                [(pending, 1) for pending, _ in firsts if len(pending.left[1])], coincide
+            )
+            return coincide
         pieces = window.pieces(x, frozenset({"batch"}))
         chosen = window.choose(pieces, 2 * size)
-        drawn = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
-        if chosen is None or not np.array_equal(np.sort(drawn[:size]), np.sort(drawn[size:])):
+        coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
+        if chosen is None or not np.array_equal(np.sort(coincide[:size]), np.sort(coincide[size:])):
             return None
         return window.take(chosen)[:size]
 
@@ -420,16 +432,16 @@ class ReplayHessian:
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:
         self._replay, self._base = replay, replay._point(s)
-        self._hessian = replay.backend.hessian(replay._own(s))
+        self._hessian = replay.backend.hessian(replay._as_backend_point(s))
         self._is_explained = False
         self._explain()
 
     def _explain(self) -> bool:
         window = self._replay.window
         if not self._is_explained:
-            found = window.find(("hessian",), lambda q: window.is_same(q.points[0], self._base))
-            if found is not None:
-                window.consume(found)
+            pending = window.find(("hessian",), lambda q: window.is_same(q.points[0], self._base))
+            if pending is not None:
+                window.consume(pending)
                 self._is_explained = True
         return self._is_explained
 
@@ -437,7 +449,7 @@ class ReplayHessian:
         """Return the mean Hessian times x - y."""
         replay, window = self._replay, self._replay.window
         a, b = replay._point(x), replay._point(y)
-        found = window.find(
+        pending = window.find(
             ("hessian.product",),
             lambda q: (
                 q.base is not None
@@ -445,14 +457,14 @@ class ReplayHessian:
                 and window.is_pair(q, a, b)
             ),
         )
-        if found is not None:
-            window.consume(found)
+        if pending is not None:
+            window.consume(pending)
         elif not window.take_exactly(
             window.hessian_pieces(self._base, a, b), np.arange(replay.n)
         ) and not window.is_same(a, b):
             replay.mismatch("multiplies by the mean Hessian", self._base)
         self._check()
-        own = replay._own(x), replay._own(y)
+        own = replay._as_backend_point(x), replay._as_backend_point(y)
         return replay._gradient(self._hessian.product(*own))
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Any:
@@ -461,15 +473,15 @@ class ReplayHessian:
         a, b = replay._point(x), replay._point(y)
         pieces = window.hessian_pieces(self._base, a, b)
         if window.is_same(a, b) and not pieces:
-            own = replay._own(x), replay._own(y)
+            own = replay._as_backend_point(x), replay._as_backend_point(y)
             return 0.0 * replay._gradient(self._hessian.product(*own))
         if replay._is_unresolved(sample):
             replay._resolve(sample, pieces, self._base)
         elif not window.take_exactly(pieces, expand(sample)):
             replay.mismatch("multiplies by the Hessians of the same batch", self._base)
         self._check()
-        own = replay._own(x), replay._own(y)
-        return replay._gradient(self._hessian.batch(_plain(sample), *own))
+        own = replay._as_backend_point(x), replay._as_backend_point(y)
+        return replay._gradient(self._hessian.batch(_as_indices(sample), *own))
 
     def _check(self) -> None:
         if not self._explain():
@@ -491,12 +503,16 @@ class ReplayTable:
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         self._take("table.difference", sample, x)
-        return self._replay._gradient(self._table.difference(_plain(sample), self._replay._own(x)))
+        return self._replay._gradient(
+            self._table.difference(_as_indices(sample), self._replay._as_backend_point(x))
+        )
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, and store grad f_i(x)."""
         self._take("table.replace", sample, x)
-        return self._replay._gradient(self._table.replace(_plain(sample), self._replay._own(x)))
+        return self._replay._gradient(
+            self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))
+        )
 
     def _take(self, kind: str, sample: Any, x: Any) -> None:
         replay, window = self._replay, self._replay.window
@@ -508,16 +524,16 @@ class ReplayTable:
             if not (own and window.take_exactly(own, expand(sample))):
                 replay._take(expand(sample), point)
             return
-        if sum(len(one.left[place]) for one, place in own) >= size:
+        if sum(len(pending.left[position]) for pending, position in own) >= size:
             pieces = own
         elif kind == "table.difference" and pieces:
             self._resolve_own(sample, pieces, point)
             return
-        found = sum(len(one.left[place]) for one, place in pieces)
-        if kind == "table.replace" and 0 < found < size:
-            stored = np.concatenate([one.left[place] for one, place in pieces])
+        total = sum(len(pending.left[position]) for pending, position in pieces)
+        if kind == "table.replace" and 0 < total < size:
+            stored = np.concatenate([pending.left[position] for pending, position in pieces])
             if len(np.unique(stored)) == len(stored):
-                window.take(window.choose(pieces, found) or [])
+                window.take(window.choose(pieces, total) or [])
                 replay.notes.append("a component that is stored once is queried once")
                 sample.owner.log = None
                 sample.resolve(np.resize(stored, size))
@@ -527,21 +543,23 @@ class ReplayTable:
     def _resolve_own(self, sample: Any, pieces: Any, x: Floats) -> None:
         """Resolve the first of two batches at one point: the first or the last that was queried."""
         replay, window, size = self._replay, self._replay.window, len(sample)
-        total = sum(len(one.left[place]) for one, place in pieces)
+        total = sum(len(item.left[location]) for item, location in pieces)
         if total > size and replay.decisions.decide(replay.step, 2, 0) == 1:
-            drawn = np.concatenate([one.left[place] for one, place in pieces])[-size:]
-            rest = np.concatenate([one.left[place] for one, place in pieces])[:-size]
-            window.take_exactly(pieces, np.concatenate([rest, drawn]))
+            other_sample = np.concatenate([item.left[location] for item, location in pieces])[
+                -size:
+            ]
+            rest = np.concatenate([item.left[location] for item, location in pieces])[:-size]
+            window.take_exactly(pieces, np.concatenate([rest, other_sample]))
             first = pieces[0][0]
             first.left[pieces[0][1]] = rest
             if first not in window.pending:
                 window.pending.insert(0, first)
-            sample.resolve(drawn)
+            sample.resolve(other_sample)
             return
         replay._resolve(sample, pieces, x)
 
 
-def _plain(sample: Any) -> Any:
+def _as_indices(sample: Any) -> Any:
     """Return a sample as a backend takes it."""
     return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
 
@@ -549,5 +567,5 @@ def _plain(sample: Any) -> Any:
 def _entries(x: Floats) -> str:
     """Return the first entries of an array in words."""
     flat = np.ravel(x)
-    more = ", ..." if flat.size > 3 else ""
-    return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{more})"
+    extra = ", ..." if flat.size > 3 else ""
+    return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{extra})"

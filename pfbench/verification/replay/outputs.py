@@ -8,11 +8,16 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.state import State
 from pfbench.verification.replay.forms import forms
-from pfbench.verification.replay.instances import Case, kinds_of, make_instance, with_length
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
-from pfbench.verification.replay.transcript import Transcript, record
+from pfbench.verification.replay.recorded_run import Transcript, record
+from pfbench.verification.replay.replay_instances import (
+    Case,
+    list_problem_kinds,
+    make_instance,
+    with_length,
+)
 from pfbench.verification.statistics import Decision, decide_uniform
-from pfbench.verification.subject import Raised, Untestable, taken
+from pfbench.verification.subject import MethodFailed, NotTestable, select_accepted
 from pfbench.verification.trial import Trial
 
 _HORIZON = 3_000
@@ -38,26 +43,26 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
         The method's class in the catalogue.
     """
     first = forms(method)[0].parameters
-    if set(first) - set(taken(trial.algorithm, (*first,), method.needed())):
+    if set(first) - set(select_accepted(trial.algorithm, (*first,), method.needed())):
         return None
     try:
         short, long = (
             (trial.make(**with_length(method, first, T)), method(**with_length(method, first, T)))
             for T in (8, _HORIZON)
         )
-    except Untestable:
+    except NotTestable:
         return None
-    if wrong := _declared(trial, method, first, short, long):
+    if wrong := _check_declared_output(trial, method, first, short, long):
         return Decision("violated", f"{wrong} (repeat: {trial.command}).", {}, None)
-    return _reported(trial, method, first) or _RIGHT
+    return _check_reported_output(trial, method, first) or _RIGHT
 
 
-def _declared(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> str:
+def _check_declared_output(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> str:
     """Return what is wrong with the output that a method declares; empty if nothing is."""
-    outputs = [getattr(one[0], "output", None) for one in (short, long)]
+    outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
-    has_output = "output" in taken(trial.algorithm, ("output",))
+    has_output = "output" in select_accepted(trial.algorithm, ("output",))
     if has_output and outputs[0] != short[1].output:
         return f"it declares output={outputs[0]} by default, the reference {short[1].output}"
     pairs = [short, long]
@@ -66,13 +71,13 @@ def _declared(trial: Trial, method: Any, first: Any, short: Any, long: Any) -> s
             parameters = {**with_length(method, first, 8), "output": output}
             try:
                 pairs.append((trial.make(**parameters), method(**parameters)))
-            except Untestable:
+            except NotTestable:
                 continue
             if getattr(pairs[-1][0], "output", output) != output:
                 return f"it declares output={pairs[-1][0].output} where output={output} is set"
-    for made, right in pairs:
-        weight = getattr(made, "output_weight", None)
-        if getattr(made, "output", None) != "weighted" or weight is None:
+    for created, right in pairs:
+        weight = getattr(created, "output_weight", None)
+        if getattr(created, "output", None) != "weighted" or weight is None:
             continue
         if wrong := _weights(weight, right.output_weight):
             return wrong
@@ -90,47 +95,48 @@ def _weights(weight: Any, right: Any) -> str:
                     "the reference's"
                 )
     except Exception as error:  # user code
-        raise Raised(f"its output_weight raised {type(error).__name__}: {error}") from error
+        raise MethodFailed(f"its output_weight raised {type(error).__name__}: {error}") from error
     return ""
 
 
-def _reported(trial: Trial, method: Any, first: Any) -> Decision | None:
+def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | None:
     """Decide the law of an output that the method reports and the reference does not."""
-    kind = kinds_of(method)[0]
+    kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
     for runs, T in _RUNS:
         case = Case(make_instance(kind), with_length(method, first, T))
-        made, right = trial.make(**case.parameters), method(**case.parameters)
-        own = _last_output(record(case.problem(), right))
-        options = dict.fromkeys((getattr(made, "output", right.output), right.output))
-        places: dict[str, list[int]] = {output: [] for output in options}
+        algorithm, right = trial.make(**case.parameters), method(**case.parameters)
+        own = _final_output(record(case.problem(), right))
+        options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
+        locations: dict[str, list[int]] = {output: [] for output in options}
         rng = trial.rng(f"output {T}")
         for seed in trial.seeds(runs, f"output {T}"):
-            transcript = record(trial.subject.answering(case.problem()), made, seed=seed)
-            output = _last_output(transcript)
+            transcript = record(trial.subject.answering(case.problem()), algorithm, seed=seed)
+            output = _final_output(transcript)
             if output is None or own is not None or transcript.error is not None:
                 return None
-            for law, found in places.items():
-                found.append(_place(transcript, output, law, right, min(T, _PARTS), rng))
+            for law, location in locations.items():
+                location.append(_output_part(transcript, output, law, right, min(T, _PARTS), rng))
         parts = min(T, _PARTS)
-        results = [decide_uniform(found, parts) for found in places.values()]
+        results = [decide_uniform(results, parts) for results in locations.values()]
         best = max(
-            results, key=lambda one: ("violated", "inconclusive", "holds").index(one.verdict)
+            results,
+            key=lambda decision: ("violated", "inconclusive", "holds").index(decision.verdict),
         )
         if best.verdict == "violated":
             words = f"{case}: the output that it reports has another law than the reference's"
             return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
         decisions.append(best)
-    doubt = [one for one in decisions if one.verdict != "holds"]
+    doubt = [decision for decision in decisions if decision.verdict != "holds"]
     return doubt[0] if doubt else decisions[0]
 
 
-def _last_output(transcript: Transcript) -> Floats | None:
+def _final_output(transcript: Transcript) -> Floats | None:
     states: Sequence[State] = transcript.states
     return None if not states or states[-1].output is None else np.asarray(states[-1].output)
 
 
-def _place(
+def _output_part(
     transcript: Transcript, output: Floats, law: str, right: Any, parts: int, rng: Any
 ) -> int:
     """Return in which part of a law an output lies, -1 if it is none of the points.
@@ -141,7 +147,7 @@ def _place(
     if law == "last":
         points, weights = [transcript.states[-1].x], np.ones(1)
     else:
-        points = [transcript.at(t) for t in range(T)]
+        points = [transcript.estimate_point(t) for t in range(T)]
         weights = np.array(
             [right.output_weight(t + 1.0) if law == "weighted" else 1.0 for t in range(T)]
         )
@@ -150,5 +156,5 @@ def _place(
     if not same.size:
         return -1
     k = rng.choice(same, p=weights[same] / weights[same].sum())
-    place = (weights[:k].sum() + rng.random() * weights[k]) / weights.sum()
-    return min(parts - 1, int(parts * place))
+    location = (weights[:k].sum() + rng.random() * weights[k]) / weights.sum()
+    return min(parts - 1, int(parts * location))

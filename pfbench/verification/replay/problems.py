@@ -12,14 +12,14 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices
-from pfbench.problems.base import FiniteSum, HessianOf, drawn
+from pfbench.problems.base import FiniteSum, HessianOf, index_weights
 from pfbench.sets import L1Ball, L2Ball, LinfBall
-from pfbench.sets.body import Body
+from pfbench.sets.body import ConvexBody
 from pfbench.sets.named_norms import norm_ball, norm_of_vectors
 from pfbench.sets.norms import Entrywise, NormBall
 from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.penalties import L1Penalty
-from pfbench.sets.whole import WholeMatrices, WholeSpace
+from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 Shape = tuple[int, ...]
 
@@ -49,7 +49,7 @@ class LogCosh(FiniteSum):
     name: ClassVar[str] = "log-cosh"
 
     n: int = 11
-    set: Body = field(default_factory=lambda: WholeSpace(4))
+    set: ConvexBody = field(default_factory=lambda: WholeSpace(4))
     penalty: Penalty | None = None
     norm: NormBall | None = None
     scale: float = 1.0
@@ -114,13 +114,13 @@ class LogCosh(FiniteSum):
         """Return the gradient at x."""
         lengths, b, a, k = self._data
         flat = x.ravel()
-        found = (lengths * np.tanh(a @ flat - b)) @ a
-        found = found + (_WAVE * self.scale * np.cos(k @ flat)) @ k
-        return np.asarray((found / self.n).reshape(x.shape))
+        product = (lengths * np.tanh(a @ flat - b)) @ a
+        product = product + (_WAVE * self.scale * np.cos(k @ flat)) @ k
+        return np.asarray((product / self.n).reshape(x.shape))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
-        indices, weights = drawn(sample, self.n)
+        indices, weights = index_weights(sample, self.n)
         return np.asarray((weights @ self.slopes(x, indices)).reshape(x.shape))
 
     def hessian(self, s: Floats) -> HessianOf:
@@ -130,18 +130,18 @@ class LogCosh(FiniteSum):
         bends = lengths / np.cosh(a @ flat - b) ** 2
         turns = -_WAVE * self.scale * np.sin(k @ flat)
 
-        def applied(sample: Indices | None, u: Floats) -> Floats:
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             indices, weights = (
                 (slice(None), np.full(self.n, 1.0 / self.n))
                 if sample is None
-                else drawn(sample, self.n)
+                else index_weights(sample, self.n)
             )
             p, q, v = a[indices], k[indices], u.ravel()
-            found = (weights * bends[indices] * (p @ v)) @ p
-            found = found + (weights * turns[indices] * (q @ v)) @ q
-            return np.asarray(found.reshape(u.shape))
+            product = (weights * bends[indices] * (p @ v)) @ p
+            product = product + (weights * turns[indices] * (q @ v)) @ q
+            return np.asarray(product.reshape(u.shape))
 
-        return HessianOf(applied)
+        return HessianOf(apply_hessian)
 
     def table(self, x: Floats) -> "SlopeTable":
         """Return a table with every component gradient at x."""
@@ -163,14 +163,14 @@ class SlopeTable:
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        indices, weights = drawn(sample, self._problem.n)
+        indices, weights = index_weights(sample, self._problem.n)
         change = weights @ (self._problem.slopes(x, indices) - self._stored[indices])
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, and store grad f_i(x) once for each distinct index."""
         change = self.difference(sample, x)
-        indices = np.unique(drawn(sample, self._problem.n)[0])
+        indices = np.unique(index_weights(sample, self._problem.n)[0])
         self._stored[indices] = self._problem.slopes(x, indices)
         return change
 
@@ -200,18 +200,18 @@ def nuclear(shape: Shape = MATRIX, radius: float = 1.0, **options: Any) -> LogCo
 
 def space(shape: Shape = (4,), **options: Any) -> LogCosh:
     """Return the problem without set and penalty."""
-    return LogCosh(set=_whole(shape), **options)
+    return LogCosh(set=_block_of_all(shape), **options)
 
 
-def penalised(shape: Shape = (4,), **options: Any) -> LogCosh:
+def make_penalised_problem(shape: Shape = (4,), **options: Any) -> LogCosh:
     """Return the problem with an l1 penalty."""
-    return LogCosh(set=_whole(shape), penalty=L1Penalty(0.05), **options)
+    return LogCosh(set=_block_of_all(shape), penalty=L1Penalty(0.05), **options)
 
 
-def normed(shape: Shape = (6,), norm: str = "linf", **options: Any) -> LogCosh:
+def make_problem_with_norm(shape: Shape = (6,), norm: str = "linf", **options: Any) -> LogCosh:
     """Return the problem with a norm; one of matrices has vectors as a block."""
     of_norm = norm_of_vectors(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
-    return LogCosh(set=_whole(shape), norm=of_norm, **options)
+    return LogCosh(set=_block_of_all(shape), norm=of_norm, **options)
 
 
 BUILDERS: Mapping[str, Callable[..., LogCosh]] = MappingProxyType(
@@ -221,16 +221,16 @@ BUILDERS: Mapping[str, Callable[..., LogCosh]] = MappingProxyType(
         "cube": cube,
         "nuclear": nuclear,
         "space": space,
-        "penalised": penalised,
-        "normed": normed,
+        "penalised": make_penalised_problem,
+        "normed": make_problem_with_norm,
     }
 )
 """The problems by the kind of their set."""
 
 
-def _whole(shape: Shape) -> Body:
+def _block_of_all(shape: Shape) -> ConvexBody:
     return WholeSpace(prod(shape)) if len(shape) == 1 else WholeMatrices((shape[0], shape[1]))
 
 
-def _entrywise(vectors: NormBall, shape: Shape) -> Body:
+def _entrywise(vectors: NormBall, shape: Shape) -> ConvexBody:
     return vectors if len(shape) == 1 else Entrywise(shape, vectors)

@@ -8,10 +8,10 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification.claim import Claim
-from pfbench.verification.replay.instances import Case, cases
-from pfbench.verification.replay.streams import streams
-from pfbench.verification.replay.transcript import record
-from pfbench.verification.subject import Broken, Subject, Untestable
+from pfbench.verification.replay.draw_streams import streams
+from pfbench.verification.replay.recorded_run import record
+from pfbench.verification.replay.replay_instances import Case, cases
+from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial
 
 _LONG = 300
@@ -26,7 +26,7 @@ def changes_nothing(claim: Claim, faulty: Subject) -> bool:
             _digest(case, trial.make(**case.parameters)) == _right_digest(method, number)
             for number, case in enumerate(_long_cases(method))
         )
-    except (Broken, Untestable):
+    except (ClaimBroken, NotTestable):
         return False
 
 
@@ -34,11 +34,11 @@ def changes_nothing(claim: Claim, faulty: Subject) -> bool:
 def _long_cases(method: Any) -> tuple[Case, ...]:
     """Return the long runs of a method, the quickest first."""
     # What changes large indices alone shows where draws are tested, among many components.
-    every = (*(stream.case for stream in streams(method, 0)), *cases(method, "full"))
-    lengths = [case.parameters.get("iterations", 0) for case in every]
+    full_list = (*(stream.case for stream in streams(method, 0)), *cases(method, "full"))
+    lengths = [case.parameters.get("iterations", 0) for case in full_list]
     return tuple(
         case
-        for case, T in zip(every, lengths, strict=True)
+        for case, T in zip(full_list, lengths, strict=True)
         if T >= _LONG or (case.is_extreme and T > _LONG // 2)
     )
 

@@ -14,19 +14,23 @@ from pfbench.verification.statistics.decisions import (
     decide_share,
     decide_uniform,
     doubtful,
-    equal,
+    is_equal,
     sequential,
 )
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent, fitted
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent, make_fit
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
-from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, Rows
-from pfbench.verification.statistics.over_seeds import LAW_MARGIN, decide_exponent, decide_median
+from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, SeedRows
 from pfbench.verification.statistics.parts import (
-    across,
-    all_of,
-    by_own_constant,
-    by_schedule,
-    given,
+    combine_all,
+    combine_families,
+    combine_with_conditions,
+    mark_by_own_constant,
+    mark_by_schedule,
+)
+from pfbench.verification.statistics.seed_decisions import (
+    LAW_MARGIN,
+    decide_exponent,
+    decide_median,
 )
 
 __all__ = [
@@ -38,11 +42,10 @@ __all__ = [
     "Decision",
     "EProcess",
     "Exponent",
-    "Rows",
-    "across",
-    "all_of",
-    "by_own_constant",
-    "by_schedule",
+    "SeedRows",
+    "combine_all",
+    "combine_families",
+    "combine_with_conditions",
     "decide_exact",
     "decide_exponent",
     "decide_inequality",
@@ -51,10 +54,11 @@ __all__ = [
     "decide_share",
     "decide_uniform",
     "doubtful",
-    "equal",
     "fit_exponent",
-    "fitted",
-    "given",
+    "is_equal",
+    "make_fit",
+    "mark_by_own_constant",
+    "mark_by_schedule",
     "mean_interval",
     "sequential",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.verdicts import NEAR, Verdict
 from pfbench.verification.statistics import means
@@ -37,7 +37,7 @@ class Decision:
         Numbers by name; ``lower`` and ``upper`` are a two-sided interval at 95 %.
     p_value
         The least of the tests that say *violated*; None where no chance enters.
-    tests
+    test_count
         The number of these tests, where chance enters.
     tight_on
         Where it is within ten of the bound, or attains it: by the name of an instance or term
@@ -48,7 +48,7 @@ class Decision:
     reason: str
     measured: Mapping[str, float]
     p_value: float | None
-    tests: int = 1
+    test_count: int = 1
     tight_on: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -57,10 +57,10 @@ class Decision:
     @property
     def corrected_p_value(self) -> float | None:
         """`p_value` times `tests`, at most 1: the p-value of all of them together (Bonferroni)."""
-        return None if self.p_value is None else min(1.0, self.tests * self.p_value)
+        return None if self.p_value is None else min(1.0, self.test_count * self.p_value)
 
 
-def kept(lower: float) -> Verdict:
+def decide_kept_bound(lower: float) -> Verdict:
     """Return the verdict on a bound that holds, by the lower limit of measured/bound."""
     if lower >= ATTAINED:
         return Verdict.ATTAINED
@@ -77,24 +77,26 @@ def doubtful(p_value: float) -> bool:
     return p_value < DOUBT
 
 
-def decide_exact(true: bool, holds: str, violated: str, measured: Mapping[str, float]) -> Decision:
+def decide_exact(
+    condition: bool, holds: str, violated: str, measured: Mapping[str, float]
+) -> Decision:
     """Decide a statement in which no chance enters, with a reason for either case."""
-    verdict = Verdict.HOLDS if true else Verdict.VIOLATED
-    return Decision(verdict, holds if true else violated, measured, None)
+    verdict = Verdict.HOLDS if condition else Verdict.VIOLATED
+    return Decision(verdict, holds if condition else violated, measured, None)
 
 
-def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision:
+def is_equal(expected: Mapping[str, float], result: Mapping[str, float]) -> Decision:
     """Decide an exact statement: every number is the expected one."""
     wrong = [
-        f"{name} is {found[name]:g}, not {number:g}."
+        f"{name} is {result[name]:g}, not {number:g}."
         for name, number in expected.items()
-        if found[name] != number
+        if result[name] != number
     ]
-    measured = {name: float(found[name]) for name in expected}
+    measured = {name: float(result[name]) for name in expected}
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
-def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE) -> Decision:
+def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
     *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
@@ -103,8 +105,8 @@ def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE)
 
     No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
     is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
-    `most` times the bound*; see `sequential_limits`. With `RANGE` it takes 29 samples at least, 137
-    of 0.8 of the bound: fewer can show a violation, and no more.
+    `upper` times the bound*; see `sequential_limits`. With `RANGE` it takes 29 samples at least,
+    137 of 0.8 of the bound: fewer can show a violation, and no more.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE)
         One a run, in the order of the runs, nonnegative, shape (n,); inf for one that diverged.
     bound
         The claimed bound, positive.
-    most
+    upper
         How many times the bound a sample is at most, greater than 1; what a caller states instead
         of `RANGE` it must know.
 
@@ -124,25 +126,25 @@ def decide_mean(samples: npt.ArrayLike, bound: float, most: float = means.RANGE)
     values = np.atleast_1d(means.numbers("samples", samples))
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
-    ratios = means.ratios_of(values, real("bound", bound, above=0))
-    return _decided(ratios, real("most", most, above=1))
+    ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
+    return _decide_ratios(ratios, check_real("most", upper, above=1))
 
 
-def _decided(ratios: means.Array, most: float) -> Decision:
+def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
     """Decide whether ratios have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    limits = means.sequential_limits(ratios, means.CONFIDENCE, most)
-    shown = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, most)
+    limits = means.sequential_limits(ratios, means.CONFIDENCE, upper)
+    interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, upper)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
-        "lower": shown.lower,
-        "upper": shown.upper,
+        "lower": interval.lower,
+        "upper": interval.upper,
         "lower_limit": limits.lower,
         "upper_limit": limits.upper,
         "log_e_value": largest,
     }
-    return _by_limits(
+    return _decide_by_limits(
         measured,
         rejected="The mean exceeds the bound: the e-process rejects it.",
         doubtful="The e-process speaks against the bound, but not surely.",
@@ -152,7 +154,7 @@ def _decided(ratios: means.Array, most: float) -> Decision:
     )
 
 
-def _by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
+def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     """Decide by an e-value, then by one-sided limits relative to a bound, all among `measured`."""
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
@@ -161,7 +163,7 @@ def _by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
         return Decision(Verdict.INCONCLUSIVE, reasons["doubtful"], measured, p_value)
     if measured["upper_limit"] > 1:
         return Decision(Verdict.INCONCLUSIVE, reasons["inside"], measured, p_value)
-    verdict = kept(measured["lower_limit"])
+    verdict = decide_kept_bound(measured["lower_limit"])
     if verdict in NEAR:
         share = ATTAINED if verdict is Verdict.ATTAINED else WITHIN_10
         tight_on = {"": measured["ratio"]}
@@ -169,28 +171,28 @@ def _by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     return Decision(verdict, reasons["holds"], measured, p_value)
 
 
-def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
-    """Decide whether something happens in a share of at most `most` of all runs.
+def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
+    """Decide whether something happens in a share of at most `limit` of all runs.
 
     As `decide_mean`, with the exact limits of Clopper and Pearson, which say something even if it
     never happened.
 
     Parameters
     ----------
-    happened
+    successes
         Whether it did, 0 or 1 a run, shape (n,).
-    most
+    limit
         The claimed largest share, in (0, 1].
 
     Raises
     ------
     InputError
-        If there is no run, a number is not 0 or 1, or `most` is out of range.
+        If there is no run, a number is not 0 or 1, or `limit` is out of range.
     """
-    values = means.samples_of(happened, "happened")
+    values = means.check_samples(successes, "happened")
     if not np.isin(values, (0.0, 1.0)).all():
         raise InputError("happened must be 0 or 1 for each run.")
-    share = real("most", most, above=0.0, most=1.0)
+    share = check_real("most", limit, above=0.0, upper=1.0)
     n, k = values.size, int(values.sum())
     both = 2.0 * means.CONFIDENCE - 1.0  # of the two limits; each is one-sided at 95 %
     lower, upper = scipy.stats.binomtest(k, n).proportion_ci(both, method="exact")
@@ -202,7 +204,7 @@ def decide_share(happened: npt.ArrayLike, most: float) -> Decision:
         "upper_limit": float(upper) / share,
         "log_e_value": largest,
     }
-    return _by_limits(
+    return _decide_by_limits(
         measured,
         rejected="It happens more often: the e-process rejects the share.",
         doubtful="The e-process speaks against the share, but not surely.",
@@ -233,7 +235,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     values = means.numbers("ratios", ratios)
     if values.size == 0 or np.isnan(values).any():
         raise InputError("ratios must be at least one number, none of them NaN.")
-    slack = real("rounding", rounding, least=0)
+    slack = check_real("rounding", rounding, minimum=0)
     worst = float(values.max())
     measured = {"checks": float(values.size), "ratio": worst}
     if worst > 1 + slack:
@@ -241,14 +243,14 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
         measured["broken"] = float(broken)
         reason = f"The inequality breaks in {broken} of {values.size} checks."
         return Decision(Verdict.VIOLATED, reason, measured, None)
-    verdict = kept(worst)
+    verdict = decide_kept_bound(worst)
     if verdict in NEAR:
         reason = "It is kept, and nearly reached."
         return Decision(verdict, reason, measured, None, tight_on={"": worst})
     return Decision(verdict, "It is kept in every check.", measured, None)
 
 
-def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
+def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     """Decide whether independent draws are uniform among 0 .. options-1.
 
     The e-value is the likelihood of the draws, averaged over all distributions on the options with
@@ -259,7 +261,7 @@ def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
 
     Parameters
     ----------
-    drawn
+    sample
         One a run; a number that is not among the options rejects at once.
     options
         Number of options T, at least 1.
@@ -269,30 +271,33 @@ def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
     InputError
         If there is no draw.
     """
-    options, found = integer("options", options, least=1), np.asarray(drawn, dtype=np.int64)
-    if found.ndim != 1 or found.size == 0:
+    options, result = (
+        check_integer("options", options, minimum=1),
+        np.asarray(sample, dtype=np.int64),
+    )
+    if result.ndim != 1 or result.size == 0:
         raise InputError("drawn must be a list of at least one whole number.")
-    outside = int(np.count_nonzero((found < 0) | (found >= options)))
+    outside = int(np.count_nonzero((result < 0) | (result >= options)))
     log_e_value = math.inf
-    counts = np.bincount(found[(found >= 0) & (found < options)], minlength=options)
+    counts = np.bincount(result[(result >= 0) & (result < options)], minlength=options)
     if not outside:
         log_e_value = float(
-            found.size * math.log(options)
+            result.size * math.log(options)
             + scipy.special.gammaln(counts + 1.0).sum()
             + scipy.special.gammaln(options)
-            - scipy.special.gammaln(found.size + options)
+            - scipy.special.gammaln(result.size + options)
         )
     p_value = min(1.0, math.exp(-log_e_value))
     measured = {
-        "runs": float(found.size),
+        "runs": float(result.size),
         "options": float(options),
         "outside": float(outside),
-        "least share": float(counts.min() / found.size),
-        "largest share": float(counts.max() / found.size),
+        "least share": float(counts.min() / result.size),
+        "largest share": float(counts.max() / result.size),
         "log_e_value": log_e_value,
     }
     if outside:
-        reason = f"{outside} of {found.size} draws are none of the {options} options."
+        reason = f"{outside} of {result.size} draws are none of the {options} options."
         return Decision(Verdict.VIOLATED, reason, measured, p_value)
     if rejects(log_e_value):
         return Decision(Verdict.VIOLATED, "The draws are not uniform.", measured, p_value)
@@ -302,7 +307,7 @@ def decide_uniform(drawn: Sequence[int], options: int) -> Decision:
 
 
 def sequential(
-    draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, most: int
+    draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, limit: int
 ) -> tuple[Decision, means.Array]:
     """Decide a bound of a mean with as few runs as a clear case needs.
 
@@ -323,7 +328,7 @@ def sequential(
         The claimed bound of their mean, positive.
     batch
         Runs made at a time, at least 1.
-    most
+    limit
         Runs made at most, at least `batch`.
 
     Returns
@@ -337,20 +342,20 @@ def sequential(
         If a parameter is out of range, or `draw` returns another number of samples, or negative
         or NaN ones.
     """
-    batch = integer("batch", batch, least=1)
-    most = integer("most", most, least=batch)
-    bound = real("bound", bound, above=0)
+    batch = check_integer("batch", batch, minimum=1)
+    limit = check_integer("most", limit, minimum=batch)
+    bound = check_real("bound", bound, above=0)
     samples = np.empty(0)
     while True:
-        number = min(batch, most - samples.size)
+        number = min(batch, limit - samples.size)
         new = means.numbers("samples", draw(number))
         if new.shape != (number,):
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
-        ratios = means.ratios_of(samples, bound)
+        ratios = means.normalise_samples(samples, bound)
         clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
-        if not (clear or samples.size == most or rejects(means.log_e_values(ratios, 1.0).max())):
+        if not (clear or samples.size == limit or rejects(means.log_e_values(ratios, 1.0).max())):
             continue
-        decision = _decided(ratios, means.RANGE)
-        if decision.verdict != Verdict.INCONCLUSIVE or samples.size == most:
+        decision = _decide_ratios(ratios, means.RANGE)
+        if decision.verdict != Verdict.INCONCLUSIVE or samples.size == limit:
             return decision, samples

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.checks import finite_array
+from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING, median_interval
@@ -42,12 +42,12 @@ class Exponent:
         median over seeds and its interval.
     end_slope
         Local slope at the largest x by that fit, the median over seeds.
-    curved
+    is_curved
         Whether the interval of the curvature lies beyond ±`CURVATURE`: then one slope does not
         describe the counts.
     deterministic
         Whether nothing random enters the counts, so that the intervals are numbers.
-    usable
+    is_usable
         Whether enough values of x, over enough decades, are free of censored cells.
     """
 
@@ -64,16 +64,16 @@ class Exponent:
     curvature_lower: float
     curvature_upper: float
     end_slope: float
-    curved: bool
+    is_curved: bool
     deterministic: bool
-    usable: bool
+    is_usable: bool
 
 
 def fit_exponent(
     x: npt.ArrayLike,
     counts: npt.ArrayLike,
     *,
-    known: npt.ArrayLike | None = None,
+    existing: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Exponent:
     """Fit counts ∝ x^slope: one least-squares slope a seed, then their median and its interval.
@@ -93,7 +93,7 @@ def fit_exponent(
     counts
         Calls to the target (or any positive measurement), shape (seeds, k); inf or NaN where the
         target was not reached. Shape (k,) states that nothing random enters them.
-    known
+    existing
         Natural logarithms of known factors of the counts, shape (k,), which are divided out.
     least_decades
         Least decades of x of a usable fit.
@@ -103,24 +103,28 @@ def fit_exponent(
     InputError
         If shapes do not fit, x is not positive and different, or a count is not positive.
     """
-    at = finite_array("x", x)
-    if at.ndim != 1 or (at <= 0).any() or np.unique(at).size != at.size:
+    point = check_finite_array("x", x)
+    if point.ndim != 1 or (point <= 0).any() or np.unique(point).size != point.size:
         raise InputError("x must be a list of positive numbers, all different.")
     cells = means.numbers("counts", counts)
     fixed = cells.ndim == 1
     cells = np.atleast_2d(cells)
-    if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != at.size:
+    if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != point.size:
         raise InputError(
-            f"counts have shape {np.shape(counts)} where (seeds, {at.size}) is needed, a column "
+            f"counts have shape {np.shape(counts)} where (seeds, {point.size}) is needed, a column "
             "for each x."
         )
     if (cells <= 0).any():
         raise InputError("counts must be positive; give inf where the target was not reached.")
-    offset = np.zeros(at.size) if known is None else finite_array("known", known, shape=at.shape)
+    offset = (
+        np.zeros(point.size)
+        if existing is None
+        else check_finite_array("known", existing, shape=point.shape)
+    )
 
     censored = ~np.isfinite(cells)
     keep = ~censored.any(axis=0)
-    u = np.log(at[keep])
+    u = np.log(point[keep])
     decades = float(np.ptp(u) / math.log(10)) if u.size else 0.0
     usable = u.size >= LEAST_POINTS and decades >= least_decades - ROUNDING
     nothing = np.empty(0)
@@ -144,17 +148,17 @@ def fit_exponent(
         curvature_lower=curvature_lower,
         curvature_upper=curvature_upper,
         end_slope=end,
-        curved=max(curvature_lower, -curvature_upper) > CURVATURE + ROUNDING,
+        is_curved=max(curvature_lower, -curvature_upper) > CURVATURE + ROUNDING,
         deterministic=fixed,
-        usable=usable,
+        is_usable=usable,
     )
 
 
-def fitted(
+def make_fit(
     x: npt.ArrayLike,
     rows: Callable[[int], npt.ArrayLike],
     *,
-    known: npt.ArrayLike | None = None,
+    existing: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Callable[[int], Exponent]:
     """Return what fits the counts of so many seeds, as `decide_exponent` asks for them.
@@ -163,7 +167,7 @@ def fitted(
     """
 
     def fit(seeds: int) -> Exponent:
-        return fit_exponent(x, rows(seeds), known=known, least_decades=least_decades)
+        return fit_exponent(x, rows(seeds), existing=existing, least_decades=least_decades)
 
     return fit
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pfbench.base.checks import finite_array, real
+from pfbench.base.checks import check_finite_array, check_real
 from pfbench.base.errors import InputError
 
 Array = npt.NDArray[np.float64]
@@ -58,8 +58,8 @@ class EProcess:
     """
 
     def __init__(self, bound: float, threshold: float = 1 / LEVEL) -> None:
-        self.bound = real("bound", bound, above=0)
-        self.threshold = real("threshold", threshold, above=1)
+        self.bound = check_real("bound", bound, above=0)
+        self.threshold = check_real("threshold", threshold, above=1)
         self.log_value = 0.0
         self.log_largest = 0.0
         self._log_wealth = np.zeros(GRID.size)
@@ -74,7 +74,7 @@ class EProcess:
         InputError
             If `x` is negative or NaN.
         """
-        gains = _log_gains(ratios_of([x], self.bound))[0]
+        gains = _log_gains(normalise_samples([x], self.bound))[0]
         if self.log_value < math.inf and gains[-1] < math.inf:
             self._log_wealth += gains
             self.log_value = float(_log_mean(self._log_wealth))
@@ -84,7 +84,7 @@ class EProcess:
         return self.log_value
 
     @property
-    def rejected(self) -> bool:
+    def has_rejected(self) -> bool:
         """Whether the e-value has ever exceeded the threshold."""
         return self.log_largest > math.log(self.threshold)
 
@@ -114,13 +114,13 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
     InputError
         If a sample is negative or NaN, or the bound is not positive.
     """
-    ratios = ratios_of(samples, real("bound", bound, above=0))
+    ratios = normalise_samples(samples, check_real("bound", bound, above=0))
     endless = np.logical_or.accumulate(np.isinf(ratios), axis=-1)
     values = _log_mean(np.cumsum(_log_gains(np.where(endless, 1.0, ratios)), axis=-2))
     return np.where(endless, np.inf, values)
 
 
-def ratios_of(samples: npt.ArrayLike, bound: float) -> Array:
+def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
     """Return samples / bound, refused if one is negative or NaN."""
     x = numbers("samples", samples)
     if x.ndim == 0:
@@ -144,8 +144,8 @@ def _log_gains(ratios: Array) -> Array:
 
 def _log_mean(log_wealth: Array) -> Array:
     """Return the logarithm of the average over the last axis; λ < 1 keeps the greatest finite."""
-    most = log_wealth.max(axis=-1, keepdims=True)
-    mean: Array = most[..., 0] + np.log(np.mean(np.exp(log_wealth - most), axis=-1))
+    upper = log_wealth.max(axis=-1, keepdims=True)
+    mean: Array = upper[..., 0] + np.log(np.mean(np.exp(log_wealth - upper), axis=-1))
     return mean
 
 
@@ -156,10 +156,10 @@ RANGE = 10.0
 that bound; without any such range no finite number of samples bounds a mean from above."""
 
 
-def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Interval":
+def sequential_limits(ratios: Array, level: float, limit: float = RANGE) -> "ConfidenceInterval":
     """Return a lower and an upper limit of the mean of ratios that hold at every look together.
 
-    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `most` is a
+    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `limit` is a
     nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
     bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
 
@@ -178,31 +178,31 @@ def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Inte
         Samples over the bound, nonnegative, shape (n,), in order.
     level
         Confidence of each of the two one-sided limits.
-    most
+    limit
         The range R, greater than 1.
     """
-    upper = upper_limit(ratios, level, most)
+    upper = upper_limit(ratios, level, limit)
     if not np.isfinite(ratios).all():
-        return Interval(0.0, math.inf)
+        return ConfidenceInterval(0.0, math.inf)
     reach = -math.log(1 - level)
 
-    def beyond(bound: float) -> float:
+    def excess_e_value(bound: float) -> float:
         return float(log_e_values(ratios, bound).max()) - reach
 
     high = float(ratios.max())
     low = _LEAST * high
-    if low == 0.0 or beyond(low) <= 0.0:
-        return Interval(0.0, upper)
-    lower = float(scipy.optimize.brentq(beyond, low, high, xtol=_LEAST * high))
-    return Interval(min(lower, float(ratios.mean())), upper)
+    if low == 0.0 or excess_e_value(low) <= 0.0:
+        return ConfidenceInterval(0.0, upper)
+    lower = float(scipy.optimize.brentq(excess_e_value, low, high, xtol=_LEAST * high))
+    return ConfidenceInterval(min(lower, float(ratios.mean())), upper)
 
 
-def upper_limit(ratios: Array, level: float, most: float = RANGE) -> float:
+def upper_limit(ratios: Array, level: float, upper: float = RANGE) -> float:
     """Return the upper limit of `sequential_limits`."""
     with np.errstate(divide="ignore"):
-        logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
+        logs = np.cumsum(np.log(np.maximum(upper - ratios, 0.0)))
     k = np.arange(1, ratios.size + 1)
-    limit = float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+    limit = float((upper - np.exp((math.log(1 - level) + logs) / k)).min())
     return limit if ratios.mean() <= limit else math.inf
 
 
@@ -214,14 +214,14 @@ _LEAST = 1e-10
 
 
 @dataclass(frozen=True)
-class Interval:
+class ConfidenceInterval:
     """A confidence interval [lower, upper]."""
 
     lower: float
     upper: float
 
 
-def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval:
+def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> ConfidenceInterval:
     """Return the two-sided t-interval of a mean.
 
     One sample says nothing about its spread: its interval is the whole line. Samples that agree
@@ -240,15 +240,15 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval
     InputError
         If there is no sample, one is not finite, or the level is not in (0, 1).
     """
-    x, quantile = samples_of(samples), (1 + checked_level(level)) / 2
+    x, quantile = check_samples(samples), (1 + check_level(level)) / 2
     if x.size == 1:
-        return Interval(-math.inf, math.inf)
+        return ConfidenceInterval(-math.inf, math.inf)
     mean, half = float(x.mean()), 0.0
     if np.ptp(x) > 1e-12 * np.abs(x).max():
         with np.errstate(over="ignore"):
             error = float(x.std(ddof=1) / math.sqrt(x.size))
         half = float(scipy.special.stdtrit(x.size - 1, quantile)) * error
-    return Interval(mean - half, mean + half)
+    return ConfidenceInterval(mean - half, mean + half)
 
 
 # --- validation -----------------------------------------------------------------------------------
@@ -262,17 +262,17 @@ def numbers(name: str, value: npt.ArrayLike) -> Array:
         raise InputError(f"{name} must be an array of numbers.") from None
 
 
-def samples_of(value: npt.ArrayLike, name: str = "samples") -> Array:
+def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
     """Return at least one finite sample, shape (n,)."""
-    array = finite_array(name, value)
+    array = check_finite_array(name, value)
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{name} must be a list of at least one number, not shape {array.shape}.")
     return array
 
 
-def checked_level(level: float) -> float:
+def check_level(level: float) -> float:
     """Return a level or confidence in (0, 1)."""
-    value = real("level", level, above=0)
+    value = check_real("level", level, above=0)
     if value >= 1:
         raise InputError(f"level={level} must be less than 1.")
     return value

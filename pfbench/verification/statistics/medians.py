@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pfbench.base.checks import real
+from pfbench.base.checks import check_real
 from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 
@@ -38,7 +38,7 @@ Row = TypeVar("Row")
 
 
 @dataclass
-class Rows(Generic[Seed, Row]):
+class SeedRows(Generic[Seed, Row]):
     """What is measured of each seed, made when it is first asked for.
 
     Attributes
@@ -47,18 +47,18 @@ class Rows(Generic[Seed, Row]):
         Makes the runs of a seed.
     seeds
         `MOST_SEEDS` of them, or fewer where there is no last look.
-    made
+    computed
         What was made so far.
     """
 
     make: Callable[[Seed], Row]
     seeds: Sequence[Seed]
-    made: list[Row] = field(default_factory=list)
+    computed: list[Row] = field(default_factory=list)
 
     def __call__(self, count: int) -> list[Row]:
         """Return the rows of the first seeds, `count` of them at most."""
-        self.made += [self.make(seed) for seed in self.seeds[len(self.made) : count]]
-        return self.made[:count]
+        self.computed += [self.make(seed) for seed in self.seeds[len(self.computed) : count]]
+        return self.computed[:count]
 
 
 def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
@@ -79,12 +79,14 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
     InputError
         If there is no value, one is NaN, or the bound is not finite.
     """
-    x = values_of(values)
-    within = int(np.count_nonzero(x <= real("bound", bound) + ROUNDING))
-    return float(scipy.special.bdtr(within, x.size, 0.5))
+    x = check_values(values)
+    nonzero = int(np.count_nonzero(x <= check_real("bound", bound) + ROUNDING))
+    return float(scipy.special.bdtr(nonzero, x.size, 0.5))
 
 
-def median_interval(values: npt.ArrayLike, level: float = means.CONFIDENCE) -> means.Interval:
+def median_interval(
+    values: npt.ArrayLike, level: float = means.CONFIDENCE
+) -> means.ConfidenceInterval:
     """Return the interval of order statistics of a median: each end is missed by half of 1 - level.
 
     With B(k) the distribution function of Bin(n, 1/2) and k the largest with B(k) <= (1 - level)/2
@@ -103,16 +105,16 @@ def median_interval(values: npt.ArrayLike, level: float = means.CONFIDENCE) -> m
     InputError
         If there is no value, one is NaN, or the level is not in (0, 1).
     """
-    x = np.sort(values_of(values))
-    tail = (1 - means.checked_level(level)) / 2
+    x = np.sort(check_values(values))
+    tail = (1 - means.check_level(level)) / 2
     missed = scipy.special.bdtr(np.arange(x.size), x.size, 0.5)
     k = int(np.count_nonzero(missed <= tail)) - 1
     if k < 0:
-        return means.Interval(-math.inf, math.inf)
-    return means.Interval(float(x[k]), float(x[x.size - 1 - k]))
+        return means.ConfidenceInterval(-math.inf, math.inf)
+    return means.ConfidenceInterval(float(x[k]), float(x[x.size - 1 - k]))
 
 
-def values_of(values: npt.ArrayLike) -> means.Array:
+def check_values(values: npt.ArrayLike) -> means.Array:
     """Return at least one number, none of them NaN, shape (k,)."""
     x = means.numbers("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():

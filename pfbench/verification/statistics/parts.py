@@ -11,28 +11,30 @@ _CONDITION = "condition "
 _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
-def by_schedule(part: Decision) -> Decision:
+def mark_by_schedule(part: Decision) -> Decision:
     """Return the decision on what follows from a schedule, whatever the method: *holds* at best.
 
     Where it is why a row says *holds*, `measured` has "by_schedule": true.
     """
-    return _never_tight(part, "by_schedule", "it follows from the schedule")
+    return _cap_at_holds(part, "by_schedule", "it follows from the schedule")
 
 
-def by_own_constant(part: Decision) -> Decision:
+def mark_by_own_constant(part: Decision) -> Decision:
     """Return the decision on a bound with a constant that no paper states: *holds* at best.
 
     Where it is why a row says *holds*, `measured` has "by_own_constant": true.
     """
-    return _never_tight(part, "by_own_constant", "the constant is our own")
+    return _cap_at_holds(part, "by_own_constant", "the constant is our own")
 
 
-def all_of(parts: Mapping[str, Decision]) -> Decision:
+def combine_all(parts: Mapping[str, Decision]) -> Decision:
     """Return the decision on a claim that says several things: that on the worst of them."""
-    return _joined(parts, min(parts, key=lambda name: _rank(parts[name])))
+    return _join_parts(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
-def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> Decision:
+def combine_with_conditions(
+    parts: Mapping[str, Decision], conditions: Mapping[str, Decision]
+) -> Decision:
     """Return the decision on a claim together with conditions, which need only hold.
 
     What was measured of a condition stands under "condition NAME".
@@ -45,29 +47,29 @@ def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> 
         )
         for name, part in conditions.items()
     }
-    return all_of({**parts, **met})
+    return combine_all({**parts, **met})
 
 
-def across(parts: Mapping[str, Decision]) -> Decision:
+def combine_families(parts: Mapping[str, Decision]) -> Decision:
     """Return the decision on a claim tested on several families: near its bound if it is on one.
 
     Of those on which it is, the one with the largest number is named.
     """
     bad = [name for name, part in parts.items() if not Verdict(part.verdict).is_kept]
     if bad:
-        return _joined(parts, min(bad, key=lambda name: _rank(parts[name])))
+        return _join_parts(parts, min(bad, key=lambda name: _rank(parts[name])))
     best = max(
         parts,
         key=lambda name: (_rank(parts[name]), max(parts[name].tight_on.values(), default=0.0)),
     )
-    return replace(_joined(parts, best), tight_on=_placed({best: parts[best]}))
+    return replace(_join_parts(parts, best), tight_on=_prefix_tight_parts({best: parts[best]}))
 
 
 def _rank(part: Decision) -> int:
     return Verdict(part.verdict).rank
 
 
-def _never_tight(part: Decision, mark: str, why: str) -> Decision:
+def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
     """Return a decision that says *holds* where it would say more, with a mark of why."""
     measured = {**part.measured, mark: True}
     if part.verdict not in NEAR:
@@ -76,7 +78,7 @@ def _never_tight(part: Decision, mark: str, why: str) -> Decision:
     return replace(part, verdict=Verdict.HOLDS, reason=reason, measured=measured, tight_on={})
 
 
-def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
+def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
     """Return the deciding part's verdict with all that was measured, by part."""
     decision = parts[deciding]
     measured = {
@@ -96,15 +98,15 @@ def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
         f"{deciding}: {decision.reason}" if deciding else decision.reason,
         measured,
         min((part.p_value for part in tested if part.p_value is not None), default=None),
-        sum(part.tests for part in tested),
-        _placed(parts) if decision.verdict in NEAR else {},
+        sum(part.test_count for part in tested),
+        _prefix_tight_parts(parts) if decision.verdict in NEAR else {},
     )
 
 
-def _placed(parts: Mapping[str, Decision]) -> dict[str, float]:
+def _prefix_tight_parts(parts: Mapping[str, Decision]) -> dict[str, float]:
     """Return where parts are near their bounds, each place after the name of its part."""
     return {
-        ": ".join(filter(None, (name, place))): number
+        ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()
-        for place, number in part.tight_on.items()
+        for key, number in part.tight_on.items()
     }

@@ -3,19 +3,23 @@
 Needs the extra `certify`: PEPit, cvxpy and Clarabel.
 """
 
-from pfbench.verification.worst_case.asked import Asked, asked
-from pfbench.verification.worst_case.cases import WORST_CASES, WorstCase, selected
+from pfbench.verification.worst_case.cases import WORST_CASES, WorstCase, select_cases
+from pfbench.verification.worst_case.custom import (
+    ComputedWorstCase,
+    FunctionClass,
+    compute_worst_case,
+)
 from pfbench.verification.worst_case.estimation import check_installed
-from pfbench.verification.worst_case.somebodys import Class, Worst, worst_case
+from pfbench.verification.worst_case.requests import WorstCaseCheck, check_worst_cases
 
 __all__ = [
     "WORST_CASES",
-    "Asked",
-    "Class",
-    "Worst",
+    "ComputedWorstCase",
+    "FunctionClass",
     "WorstCase",
-    "asked",
+    "WorstCaseCheck",
     "check_installed",
-    "selected",
-    "worst_case",
+    "check_worst_cases",
+    "compute_worst_case",
+    "select_cases",
 ]

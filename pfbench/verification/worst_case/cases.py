@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pfbench.base.arrays import largest
+from pfbench.base.arrays import maximum
 from pfbench.base.names import check_names
 from pfbench.base.verdicts import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, all_of
-from pfbench.verification.statistics.decisions import kept
+from pfbench.verification.statistics import Decision, combine_all
+from pfbench.verification.statistics.decisions import decide_kept_bound
 from pfbench.verification.trial import Trial
-from pfbench.verification.worst_case import methods, runs
+from pfbench.verification.worst_case import methods, sample_runs
 from pfbench.verification.worst_case.estimation import TOLERANCE
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, theorem_accuracy
 
@@ -30,31 +30,31 @@ class WorstCase:
     ----------
     bound
         N -> the bound.
-    worst
+    compute
         N -> the computed worst case; NaN if the solver does not find it. A second argument is the
         smoothness of f, 1 in the claim: another one is a planted fault.
     run
         (N, random stream) -> what one run of the catalogue's method measures on a member of the
         class.
     share
-        The worst case is at least this part of the bound for all N up to `most`.
-    quick, most
+        The worst case is at least this part of the bound for all N up to `max_steps`.
+    quick_steps, max_steps
         Largest N of a quick and of a full verification: the programs take seconds, and minutes.
     """
 
     bound: Callable[[int], float]
-    worst: Callable[[int], float]
+    compute: Callable[[int], float]
     run: Callable[[int, np.random.Generator], float]
     share: float
-    quick: int = 4
-    most: int = 8
+    quick_steps: int = 4
+    max_steps: int = 8
 
     def __call__(self, trial: Trial) -> Evidence:
         """Compute the worst cases, and hold the bound and our own runs to them."""
-        last = trial.pick(self.quick, self.most)
+        last = trial.choose_by_effort(self.quick_steps, self.max_steps)
         parts = {f"N={N}": self.decide(N, trial.seed) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
-        return Evidence(all_of(parts), claimed, last * INSTANCES)
+        return Evidence(combine_all(parts), claimed, last * INSTANCES)
 
     def decide(self, N: int, seed: int) -> Decision:
         """Decide one N.
@@ -62,9 +62,9 @@ class WorstCase:
         *violated*: the worst case exceeds the bound, or a run the worst case. *inconclusive*: there
         is no worst case. *within-10*, *attained*: it is at least the case's share of the bound.
         """
-        worst, bound = self.worst(N), self.bound(N)
+        worst, bound = self.compute(N), self.bound(N)
         streams = (np.random.default_rng((seed, N, k)) for k in range(INSTANCES))
-        run = largest(*(self.run(N, rng) for rng in streams))
+        run = maximum(*(self.run(N, rng) for rng in streams))
         measured = {"worst case": worst, "ratio": worst / bound, "largest run": run}
         if math.isnan(worst):
             verdict, reason = Verdict.INCONCLUSIVE, "The solver finds no worst case."
@@ -73,7 +73,11 @@ class WorstCase:
         elif run > worst * (1.0 + TOLERANCE):
             verdict, reason = Verdict.VIOLATED, "A run exceeds the worst case."
         elif worst >= self.share * bound:
-            verdict = max(kept(worst / bound), Verdict.WITHIN_10, key=lambda one: one.rank)
+            verdict = max(
+                decide_kept_bound(worst / bound),
+                Verdict.WITHIN_10,
+                key=lambda verdict: verdict.rank,
+            )
             reason = f"The worst case is at least {self.share:g} of the bound."
         else:
             verdict, reason = Verdict.HOLDS, "The worst case is at most the bound."
@@ -83,7 +87,7 @@ class WorstCase:
 # --- bounds, L = 1 --------------------------------------------------------------------------------
 
 
-def least_gap(N: int) -> float:
+def min_gap_bound(N: int) -> float:
     """Return sqrt(2 h0 C/N) (lacoste2016 (15), and (6) for 2 h0 = C)."""
     return math.sqrt(2.0 * DELTA / N)
 
@@ -103,7 +107,7 @@ def inexact_mean_gap(N: int) -> float:
     return 2.0 * theorem_accuracy(N)
 
 
-def least_mapping(N: int) -> float:
+def min_mapping_bound(N: int) -> float:
     """Return 2 L h0/N (Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping)."""
     return 2.0 * DELTA / N
 
@@ -147,9 +151,9 @@ def saga_age(N: int, n: int = 2, S: int = 1) -> float:
 
     Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
     """
-    kept = (1.0 - 1.0 / n) ** S
-    ages = [(1.0 - kept) * kept ** (a - 1) * a**2 for a in range(1, N)]
-    return sum(ages) + kept ** (N - 1) * N**2
+    retained = (1.0 - 1.0 / n) ** S
+    ages = [(1.0 - retained) * retained ** (a - 1) * a**2 for a in range(1, N)]
+    return sum(ages) + retained ** (N - 1) * N**2
 
 
 def saga_error(N: int) -> float:
@@ -174,7 +178,7 @@ def _case(
         statement=statement,
         check=check,
         schedule="of its theorem, for each N",
-        takes=takes,
+        expected_seconds=takes,
     )
 
 
@@ -184,54 +188,60 @@ WORST_CASES: tuple[Claim, ...] = (
         "Frank-Wolfe, step sqrt(2 h0/(C N)), f smooth: "
         "least gap at x_0 .. x_{N-1} <= sqrt(2 h0 C/N)",
         "lacoste2016 (15), and (6), the same for 2 h0 = C",
-        WorstCase(least_gap, methods.frank_wolfe_gap, runs.frank_wolfe_gap, share=0.75),
+        WorstCase(min_gap_bound, methods.frank_wolfe_gap, sample_runs.frank_wolfe_gap, share=0.75),
     ),
     _case(
         "frank-wolfe-open-loop",
         "Frank-Wolfe, step 2/(t+2), f smooth and convex: f(x_N) - min f <= 2 C/(N+2)",
         "Jaggi 2013 theorem 1",
-        WorstCase(open_loop, methods.frank_wolfe_open_loop, runs.frank_wolfe_open_loop, share=0.47),
+        WorstCase(
+            open_loop, methods.frank_wolfe_open_loop, sample_runs.frank_wolfe_open_loop, share=0.47
+        ),
     ),
     _case(
         "nfwu-exact",
         "NFWU, exact gradients, N = L Delta/epsilon^2: mean gap at x_0 .. x_{N-1} <= 1.5 epsilon D",
         "shen2019 theorem 3.1, sharp form without its error term",
-        WorstCase(exact_mean_gap, methods.nfwu_exact, runs.nfwu_exact, share=0.89),
+        WorstCase(exact_mean_gap, methods.nfwu_exact, sample_runs.nfwu_exact, share=0.89),
     ),
     _case(
         "nfwu-inexact",
         "NFWU, gradients within epsilon/2, N = L Delta/epsilon^2: "
         "mean gap at x_0 .. x_{N-1} <= 2 epsilon D",
         "shen2019 theorem 3.1, sharp form",
-        WorstCase(inexact_mean_gap, methods.nfwu_inexact, runs.nfwu_inexact, share=0.92),
+        WorstCase(inexact_mean_gap, methods.nfwu_inexact, sample_runs.nfwu_inexact, share=0.92),
         takes=(2.0, 5.0),
     ),
     _case(
         "gradient-descent",
         "gradient descent, step 1/L, f smooth: least |grad f|^2 at x_0 .. x_{N-1} <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        WorstCase(least_mapping, methods.gradient_descent, runs.gradient_descent, share=0.66),
+        WorstCase(
+            min_mapping_bound, methods.gradient_descent, sample_runs.gradient_descent, share=0.66
+        ),
         takes=(2.0, 2.0),
     ),
     _case(
         "prox-gd",
         "proximal gradient, step 1/L, f smooth, h convex: least |G_{1/L}|^2 <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        WorstCase(least_mapping, methods.prox_gd, runs.prox_gd, share=0.66),
+        WorstCase(min_mapping_bound, methods.prox_gd, sample_runs.prox_gd, share=0.66),
     ),
     _case(
         "ncgs",
         "NCGS, option I, as projected gradient with inner gap 1/N, f smooth: "
         "mean |G|^2 <= (16 L Delta + 28 L)/(3N)",
         "qu2018 theorem 1, option I",
-        WorstCase(sliding, methods.ncgs, runs.ncgs, share=0.48),
+        WorstCase(sliding, methods.ncgs, sample_runs.ncgs, share=0.48),
         takes=(2.0, 4.0),
     ),
     _case(
         "spiderboost",
         "SpiderBoost, n = 2 smooth components, S = 1, q = 2: mean E|grad f|^2 <= 4 L Delta/N",
         "wang2019 theorem 1",
-        WorstCase(spiderboost, methods.spiderboost, runs.spiderboost, share=0.49, most=7),
+        WorstCase(
+            spiderboost, methods.spiderboost, sample_runs.spiderboost, share=0.49, max_steps=7
+        ),
         takes=(2.0, 20.0),
     ),
     _case(
@@ -240,7 +250,11 @@ WORST_CASES: tuple[Claim, ...] = (
         "mean E|G_eta|^2 <= 20 L Delta/N",
         "wang2019 theorem 2",
         WorstCase(
-            prox_spiderboost, methods.prox_spiderboost, runs.prox_spiderboost, share=0.13, most=5
+            prox_spiderboost,
+            methods.prox_spiderboost,
+            sample_runs.prox_spiderboost,
+            share=0.13,
+            max_steps=5,
         ),
         takes=(4.0, 10.0),
     ),
@@ -248,7 +262,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "saga",
         "SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
         "Reddi, Sra, Poczos, Smola, CDC 2016",
-        WorstCase(saga, methods.saga, runs.saga, share=0.41, quick=3, most=4),
+        WorstCase(saga, methods.saga, sample_runs.saga, share=0.41, quick_steps=3, max_steps=4),
         takes=(3.0, 200.0),
     ),
     _case(
@@ -256,7 +270,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SVRG, N steps of length eta from the snapshot, n = 3, S = 2: "
         "E|g - grad f|^2 <= L^2 (N eta)^2/S",
         "shen2019 section 3.1",
-        WorstCase(svrg_error, methods.svrg_error, runs.svrg_error, share=0.999),
+        WorstCase(svrg_error, methods.svrg_error, sample_runs.svrg_error, share=0.999),
         takes=(2.0, 2.0),
     ),
     _case(
@@ -264,7 +278,9 @@ WORST_CASES: tuple[Claim, ...] = (
         "SPIDER, N steps of length eta that follow the draws, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 N eta^2/S",
         "shen2019 section 3.2",
-        WorstCase(spider_error, methods.spider_error, runs.spider_error, share=0.999, most=5),
+        WorstCase(
+            spider_error, methods.spider_error, sample_runs.spider_error, share=0.999, max_steps=5
+        ),
         takes=(4.0, 30.0),
     ),
     _case(
@@ -272,14 +288,14 @@ WORST_CASES: tuple[Claim, ...] = (
         "SAGA, N steps of length eta on a fixed path, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 eta^2 E a^2/S, a the age of an entry",
         "a variance is at most a mean square",
-        WorstCase(saga_error, methods.saga_error, runs.saga_error, share=0.75),
+        WorstCase(saga_error, methods.saga_error, sample_runs.saga_error, share=0.75),
     ),
 )
 """Every case. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,
 CASPIDERG) cannot be expressed."""
 
 
-def selected(names: Iterable[str] = ()) -> list[Claim]:
+def select_cases(names: Iterable[str] = ()) -> list[Claim]:
     """Return the named cases; all if none is named.
 
     Raises
@@ -287,6 +303,6 @@ def selected(names: Iterable[str] = ()) -> list[Claim]:
     InputError
         If a name is unknown (the nearest is suggested).
     """
-    known = {case.name: case for case in WORST_CASES}
-    check_names("worst case", names, known)
-    return [known[name] for name in dict.fromkeys(names)] or list(WORST_CASES)
+    claims = {case.name: case for case in WORST_CASES}
+    check_names("worst case", names, claims)
+    return [claims[name] for name in dict.fromkeys(names)] or list(WORST_CASES)

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.verification.worst_case.proof import Proof, proof_of
+from pfbench.verification.worst_case.dual_certificate import DualCertificate, extract_proof
 
 EXTRA = 'install it with pip install "pfbench[certify]"'
 
@@ -120,13 +120,13 @@ class Estimation:
 
     def origin(self, indicator: Function | None = None) -> Vector:
         """Return the start, in a set if one is given: 0, since all else can be moved with it."""
-        return self._within(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
+        return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def vector(self, indicator: Function | None = None) -> Vector:
         """Return a free vector, a point of a set if one is given."""
-        return self._within(self._make_vector(), indicator)
+        return self._restrict(self._make_vector(), indicator)
 
-    def _within(self, x: Vector, indicator: Function | None) -> Vector:
+    def _restrict(self, x: Vector, indicator: Function | None) -> Vector:
         if indicator is not None:
             indicator.add_point((x, self.origin(), self._zero))  # 0 is normal everywhere
         return x
@@ -170,9 +170,9 @@ class Estimation:
         gap = abs(dual - program.value) / max(abs(dual), abs(program.value))
         return float(dual) if gap <= _DUALITY_GAP else math.nan
 
-    def proof(self, functions: Sequence[Function]) -> Proof:
+    def proof(self, functions: Sequence[Function]) -> DualCertificate:
         """Return what the multipliers of a solved program prove; `functions` are those of it."""
-        return proof_of(self._problem, self._measures, functions)
+        return extract_proof(self._problem, self._measures, functions)
 
 
 def mean(expressions: Iterable[Expression]) -> Expression:

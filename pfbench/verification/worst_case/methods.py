@@ -16,8 +16,8 @@ from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, SmoothSAGA, SpiderBoost
 from pfbench.verification.worst_case import estimation
+from pfbench.verification.worst_case.custom import FunctionClass, compute_worst_case
 from pfbench.verification.worst_case.estimation import Estimation, Expression, mean
-from pfbench.verification.worst_case.somebodys import Class, worst_case
 
 D = 1.0
 """Diameter of the sets of Frank-Wolfe methods."""
@@ -52,14 +52,14 @@ def _exact(N: int, step: float) -> NFWUSPIDERG:
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
-    within = Class(n=1, L=L, D=D, delta=DELTA)
-    return worst_case(_exact(N, constant_step(N)), within, over="least").value
+    inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
+    return compute_worst_case(_exact(N, constant_step(N)), inner, over="least").value
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
     """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
-    within = Class(n=1, L=L, D=D, delta=DELTA)
-    return worst_case(_exact(N, theorem_accuracy(N)), within, over="mean").value
+    inner = FunctionClass(n=1, L=L, D=D, delta=DELTA)
+    return compute_worst_case(_exact(N, theorem_accuracy(N)), inner, over="mean").value
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
@@ -80,8 +80,8 @@ def nfwu_inexact(N: int, L: float = 1.0) -> float:
 def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
     """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
     method = FrankWolfe(step="open-loop", iterations=N)
-    within = Class(L=L, convex=True, D=D, delta=math.inf)
-    return worst_case(method, within, measure="suboptimality", over="last").value
+    inner = FunctionClass(L=L, convex=True, D=D, delta=math.inf)
+    return compute_worst_case(method, inner, measure="suboptimality", over="last").value
 
 
 # --- proximal gradient ----------------------------------------------------------------------------
@@ -89,8 +89,8 @@ def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
 
 def gradient_descent(N: int, L: float = 1.0) -> float:
     """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
-    within = Class(L=L, delta=DELTA)
-    return worst_case(ProxGD(iterations=N, step=1.0), within, over="least").value
+    inner = FunctionClass(L=L, delta=DELTA)
+    return compute_worst_case(ProxGD(iterations=N, step=1.0), inner, over="least").value
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
@@ -138,7 +138,7 @@ def ncgs(N: int, L: float = 1.0) -> float:
 def spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
     method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    return worst_case(method, Class(n=2, L=L, delta=DELTA), over="mean").value
+    return compute_worst_case(method, FunctionClass(n=2, L=L, delta=DELTA), over="mean").value
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
@@ -178,7 +178,7 @@ def saga_step(n: int) -> float:
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
     """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
     method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
-    return worst_case(method, Class(n=n, L=L, delta=DELTA), over="mean").value
+    return compute_worst_case(method, FunctionClass(n=n, L=L, delta=DELTA), over="mean").value
 
 
 # --- estimators along a path of steps of length eta at most ---------------------------------------
@@ -191,7 +191,7 @@ def svrg_error(N: int, L: float = 1.0) -> float:
     components, f = worst.components(n, L, snapshot)
     x = snapshot
     for _ in range(N):
-        x = x + _bounded_step(worst)
+        x = x + _bound_step_size(worst)
     differences = [f_i.gradient(x) - f_i.gradient(snapshot) for f_i in components]
     batches = product(differences, repeat=S)
     truth = f.gradient(x) - f.gradient(snapshot)
@@ -203,13 +203,13 @@ def spider_error(N: int, L: float = 1.0) -> float:
     worst, n = Estimation(), 2
     before = worst.origin()
     components, f = worst.components(n, L, before)
-    branches = [(before + _bounded_step(worst), before, f.gradient(before))]  # x_t, x_{t-1}, g
+    branches = [(before + _bound_step_size(worst), before, f.gradient(before))]  # x_t, x_{t-1}, g
     for t in range(1, N + 1):
         following = []
         for x, before, g in branches:
             for f_i in components:
                 new = f_i.gradient(x) - f_i.gradient(before) + g
-                after = x + _bounded_step(worst) if t < N else x
+                after = x + _bound_step_size(worst) if t < N else x
                 following.append((after, x, new))
         branches = following
     return worst.solve(mean((g - f.gradient(x)) ** 2 for x, _, g in branches))
@@ -224,22 +224,22 @@ def saga_error(N: int, L: float = 1.0) -> float:
     path = [worst.origin()]
     components, _ = worst.components(n, L, path[0])
     for _ in range(N):
-        path.append(path[-1] + _bounded_step(worst))
+        path.append(path[-1] + _bound_step_size(worst))
     x = path[-1]
     errors = []
     for replaced in product(range(n), repeat=N - 1):
-        taken = [0] * n
+        selected = [0] * n
         for t, j in enumerate(replaced, start=1):
-            taken[j] = t
+            selected[j] = t
         differences = [
             f_i.gradient(x) - f_i.gradient(path[t])
-            for f_i, t in zip(components, taken, strict=True)
+            for f_i, t in zip(components, selected, strict=True)
         ]
         errors += [(u - mean(differences)) ** 2 for u in differences]
     return worst.solve(mean(errors))
 
 
-def _bounded_step(worst: Estimation) -> Expression:
+def _bound_step_size(worst: Estimation) -> Expression:
     u = worst.vector()
     worst.require(u**2 <= ETA**2)
     return u

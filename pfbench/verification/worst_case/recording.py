@@ -17,8 +17,13 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
-from pfbench.problems.base import drawn
-from pfbench.verification.instruments.draws import Chosen, Unscripted, branches, rounded
+from pfbench.problems.base import index_weights
+from pfbench.verification.instruments.enumerated_random import (
+    EnumerableGenerator,
+    NotEnumerable,
+    enumerate_draws,
+    rounding_key,
+)
 
 MOST_BRANCHES = 4096
 """So many sequences of draws are followed at most."""
@@ -31,43 +36,43 @@ _LINEAR = frozenset({"add", "subtract", "negative", "positive"})
 _COPIES = frozenset({"copy", "zeros_like"})
 
 
-class NotLinear(InputError):
+class NonlinearMethodError(InputError):
     """A method that does more with what it is answered than to add and scale."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, subject: str) -> None:
         super().__init__(
-            f"its worst case cannot be computed: it {what}, and the next point must be a linear "
+            f"its worst case cannot be computed: it {subject}, and the next point must be a linear "
             "combination of what the oracles answered, with steps that do not depend on it."
         )
 
 
-class TooLarge(InputError):
+class ProblemTooLarge(InputError):
     """A worst case of too many unknowns."""
 
 
 class Coefficients(np.ndarray[Any, Any]):
     """An array that refuses all but sums and multiples."""
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
         """Add and scale; refuse the rest by name."""
-        scaled = ufunc.__name__ in ("multiply", "divide") and _is_scaled(ufunc.__name__, given)
+        scaled = ufunc.__name__ in ("multiply", "divide") and _is_scaled(ufunc.__name__, args)
         if method != "__call__" or not (ufunc.__name__ in _LINEAR or scaled):
             _refuse(ufunc.__name__)
         if "out" in options:
             options["out"] = tuple(np.asarray(out) for out in options["out"])
-        return ufunc(*map(_plain, given), **options).view(Coefficients)
+        return ufunc(*map(_unwrap, args), **options).view(Coefficients)
 
-    def __array_function__(self, function: Any, types: Any, given: Any, options: Any) -> Any:
+    def __array_function__(self, function: Any, types: Any, value: Any, options: Any) -> Any:
         """Copy; refuse the rest by name."""
         if function.__name__ not in _COPIES:
             _refuse(function.__name__)
-        return function(_plain(given[0])).view(Coefficients)
+        return function(_unwrap(value[0])).view(Coefficients)
 
     def __getitem__(self, key: Any) -> Never:
         """Refuse."""
         _refuse("an entry")
 
-    def dot(self, *given: Any, **options: Any) -> Never:
+    def dot(self, *args: Any, **options: Any) -> Never:
         """Refuse."""
         _refuse("dot")
 
@@ -76,18 +81,18 @@ class Coefficients(np.ndarray[Any, Any]):
         _refuse("a number")
 
 
-def _is_scaled(name: str, given: tuple[Any, ...]) -> bool:
+def _is_scaled(name: str, value: tuple[Any, ...]) -> bool:
     """Return whether one of two factors, or the divisor, is a number that was not answered."""
-    numbers = [not isinstance(one, Coefficients) and np.ndim(one) == 0 for one in given]
+    numbers = [not isinstance(item, Coefficients) and np.ndim(item) == 0 for item in value]
     return numbers[1] if name == "divide" else any(numbers)
 
 
-def _plain(one: Any) -> Any:
-    return one.view(np.ndarray) if isinstance(one, Coefficients) else one
+def _unwrap(item: Any) -> Any:
+    return item.view(np.ndarray) if isinstance(item, Coefficients) else item
 
 
 def _refuse(name: str) -> Never:
-    raise NotLinear(f"computes {name} of what the oracles answer")
+    raise NonlinearMethodError(f"computes {name} of what the oracles answer")
 
 
 @dataclass(frozen=True)
@@ -98,12 +103,12 @@ class Answer:
     ----------
     component
         The component's index; None for a vertex.
-    asked
+    point
         The coefficients of the point, or of the direction.
     """
 
     component: int | None
-    asked: Floats
+    point: Floats
 
 
 @dataclass
@@ -142,37 +147,37 @@ class _Unknowns:
         self.n, self._recording, self._basis = recording.n, recording, basis
         self._smooth = smooth
         self._decode = np.linalg.inv(basis)
-        self._known: dict[tuple[int | None, bytes], int] = {}
+        self._answers: dict[tuple[int | None, bytes], int] = {}
 
     def start(self) -> Any:
         """Return x_0."""
         return self._basis[:, 0].copy().view(Coefficients)
 
-    def read(self, x: Any, first: float) -> Floats:
+    def coefficients(self, x: Any, first: float) -> Floats:
         """Return the coefficients of a point (first = 1) or a gradient (0); refuse others."""
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NotLinear("makes points that are none of the problem")
-        found = self._decode @ _plain(x)
-        if not np.isfinite(found).all() or abs(found[0] - first) > _CLOSE:
-            where = "goes to a point" if first else "takes a direction"
-            raise NotLinear(f"{where} that depends on where the origin is")
-        return np.asarray(found)
+            raise NonlinearMethodError("makes points that are none of the problem")
+        product = self._decode @ _unwrap(x)
+        if not np.isfinite(product).all() or abs(product[0] - first) > _CLOSE:
+            location = "goes to a point" if first else "takes a direction"
+            raise NonlinearMethodError(f"{location} that depends on where the origin is")
+        return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
         """Return the gradient of f_i at x."""
-        return self._answer(i, self.read(x, 1.0))
+        return self._answer(i, self.coefficients(x, 1.0))
 
-    def _answer(self, i: int | None, asked: Floats) -> Any:
-        key = i, rounded(asked)
-        if key not in self._known:
-            self._recording.answers.append(Answer(i, asked))
-            self._known[key] = len(self._recording.answers)
-            if self._known[key] > _MOST_ANSWERS:
-                raise TooLarge(
+    def _answer(self, i: int | None, request: Floats) -> Any:
+        key = i, rounding_key(request)
+        if key not in self._answers:
+            self._recording.answers.append(Answer(i, request))
+            self._answers[key] = len(self._recording.answers)
+            if self._answers[key] > _MOST_ANSWERS:
+                raise ProblemTooLarge(
                     f"its worst case would have more than {_MOST_ANSWERS} unknowns: give fewer "
                     "iterations, components or draws."
                 )
-        return self._basis[:, self._known[key]].copy().view(Coefficients)
+        return self._basis[:, self._answers[key]].copy().view(Coefficients)
 
     def gradient(self, x: Any) -> Any:
         """Return the mean of all component gradients."""
@@ -192,25 +197,25 @@ class _Unknowns:
 
     def lo(self, g: Any) -> Any:
         """Return a vertex."""
-        return self.start() + self._answer(None, self.read(g, 0.0))
+        return self.start() + self._answer(None, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return x - lam g where there is no set."""
         if not self._smooth:
-            raise NotLinear("projects, or asks for proximal maps")
+            raise NonlinearMethodError("projects, or asks for proximal maps")
         return x - lam * g
 
     def value(self, x: Any) -> Never:
         """Refuse."""
-        raise NotLinear("asks for values")
+        raise NonlinearMethodError("asks for values")
 
     def hessian(self, s: Any) -> Never:
         """Refuse."""
-        raise NotLinear("asks for Hessians")
+        raise NonlinearMethodError("asks for Hessians")
 
     def component_smoothness(self) -> Never:
         """Refuse."""
-        raise NotLinear("asks for the smoothness of components")
+        raise NonlinearMethodError("asks for the smoothness of components")
 
 
 class _Table:
@@ -218,41 +223,41 @@ class _Table:
 
     def __init__(self, unknowns: _Unknowns, x: Any) -> None:
         self._unknowns = unknowns
-        self._stored = [unknowns.component(i, x) for i in range(unknowns.n)]
+        self._gradients = [unknowns.component(i, x) for i in range(unknowns.n)]
 
     @property
     def mean(self) -> Any:
         """The mean of all."""
-        return sum(self._stored[1:], self._stored[0]) / len(self._stored)
+        return sum(self._gradients[1:], self._gradients[0]) / len(self._gradients)
 
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean of grad f_i(x) - a_i over the sample."""
-        asked, n = self._unknowns.component, self._unknowns.n
-        return _mean(sample, n, lambda i: asked(i, x) - self._stored[i])
+        component, n = self._unknowns.component, self._unknowns.n
+        return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """As `difference`, then store grad f_i(x)."""
         change = self.difference(sample, x)
-        for i in np.unique(drawn(sample, self._unknowns.n)[0]).tolist():
-            self._stored[i] = self._unknowns.component(i, x)
+        for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
+            self._gradients[i] = self._unknowns.component(i, x)
         return change
 
 
-def _mean(sample: Indices, n: int, of: Callable[[int], Any]) -> Any:
+def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
     """Return the mean over a sample of n components."""
-    indices, weights = drawn(sample, n)
+    indices, weights = index_weights(sample, n)
     pairs = zip(indices.tolist(), weights.tolist(), strict=True)
-    parts = [weight * of(i) for i, weight in pairs]
+    parts = [weight * function(i) for i, weight in pairs]
     return sum(parts[1:], parts[0])
 
 
-def recorded(method: Algorithm, n: int, most: int | None = None) -> Recording:
+def record_method(method: Algorithm, n: int, limit: int | None = None) -> Recording:
     """Run a method on unknowns, for every sequence of draws.
 
     Parameters
     ----------
     method
-        It ends by itself, or after `most` steps.
+        It ends by itself, or after `limit` steps.
     n
         Number of components.
 
@@ -263,29 +268,31 @@ def recorded(method: Algorithm, n: int, most: int | None = None) -> Recording:
         or makes no step.
     """
     size = _MOST_ANSWERS + 1
-    found = _recorded(method, n, most, np.eye(size))
+    recording = _record(method, n, limit, np.eye(size))
     # What hides from the refusals shows itself in other coordinates.
     rng = np.random.default_rng(0)
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
-    again = _recorded(method, n, most, turned)
-    if not _agree(found, again):
-        raise NotLinear("chooses its way by numbers that it computes of what the oracles answer")
-    return found
+    recomputed = _record(method, n, limit, turned)
+    if not _agree(recording, recomputed):
+        raise NonlinearMethodError(
+            "chooses its way by numbers that it computes of what the oracles answer"
+        )
+    return recording
 
 
-def _recorded(method: Algorithm, n: int, most: int | None, basis: Floats) -> Recording:
+def _record(method: Algorithm, n: int, limit: int | None, basis: Floats) -> Recording:
     recording = Recording(n)
     asks = getattr(method, "asks", method.requires)
     unknowns = _Unknowns(recording, basis, "lo" not in asks)
 
-    def points(stream: Chosen) -> list[Floats]:
-        states = islice(method.run(unknowns, unknowns.start(), stream), most)
-        moved = [unknowns.read(state.x, 1.0) for state in states]
-        return [unknowns.read(unknowns.start(), 1.0), *moved]
+    def points(stream: EnumerableGenerator) -> list[Floats]:
+        states = islice(method.run(unknowns, unknowns.start(), stream), limit)
+        moved = [unknowns.coefficients(state.x, 1.0) for state in states]
+        return [unknowns.coefficients(unknowns.start(), 1.0), *moved]
 
     try:
-        recording.runs = list(branches(points, MOST_BRANCHES))
-    except Unscripted as error:
+        recording.runs = list(enumerate_draws(points, MOST_BRANCHES))
+    except NotEnumerable as error:
         raise InputError(
             f"its worst case cannot be computed: {error}, and all draws are followed; take fewer "
             "iterations, a smaller batch or a deterministic method."
@@ -295,18 +302,18 @@ def _recorded(method: Algorithm, n: int, most: int | None, basis: Floats) -> Rec
     return recording
 
 
-def _agree(one: Recording, other: Recording) -> bool:
+def _agree(item: Recording, other: Recording) -> bool:
     """Return whether two recordings are the same up to rounding."""
 
     def vectors(recording: Recording) -> Iterator[Floats]:
         for answer in recording.answers:
-            yield answer.asked
+            yield answer.point
         for _, run in recording.runs:
             yield from run
 
-    if [a.component for a in one.answers] != [a.component for a in other.answers]:
+    if [a.component for a in item.answers] != [a.component for a in other.answers]:
         return False
-    if [len(run) for _, run in one.runs] != [len(run) for _, run in other.runs]:
+    if [len(run) for _, run in item.runs] != [len(run) for _, run in other.runs]:
         return False
-    pairs = zip(vectors(one), vectors(other), strict=True)
+    pairs = zip(vectors(item), vectors(other), strict=True)
     return all(np.allclose(a, b, rtol=0.0, atol=1e-6) for a, b in pairs)

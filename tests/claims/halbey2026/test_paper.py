@@ -15,13 +15,13 @@ pytestmark = pytest.mark.claims
     [("0.1", 7, 0.405), ("0.03", 24, 0.304), ("0.01", 75, 0.296), ("0.003", 250, 0.286)],
 )
 def test_a_run_of_each_length_is_as_slow_as_said(end, T, height):
-    found = worst_start.certified(end)
+    found = worst_start.certify_run(end)
     assert found == (T, pytest.approx(height, abs=5e-4))
     assert found[1] >= 9 / 32
 
 
 def test_a_start_that_is_off_by_a_rounding_loses_the_run():
-    right, moved = (worst_start.certified("0.01", by)[1] for by in ("0", "1e-16"))
+    right, moved = (worst_start.certify_run("0.01", by)[1] for by in ("0", "1e-16"))
     assert moved < right / 4 < 9 / 32
 
 
@@ -33,7 +33,7 @@ def test_in_angles_and_floats_a_short_run_is_the_same():
         r, theta = r / math.cos(phi), phi - theta
     x, p = np.array([1 - r * math.cos(theta), r * math.sin(theta)]), np.array([1.0, 0.0])
     assert np.linalg.norm(x) <= 1.0
-    np.testing.assert_allclose(x, worst_start.worst("0.1").begin, atol=1e-12)
+    np.testing.assert_allclose(x, worst_start.make_worst_instance("0.1").start_point, atol=1e-12)
     for _ in range(7):
         v = (p - x) / np.linalg.norm(p - x)
         x = x + (p - x) @ (v - x) / ((v - x) @ (v - x)) * (v - x)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from judging import assert_shown, trial
 
-from pfbench.claims.kim2026 import PAPER, orthogonal, separation, theorem1
+from pfbench.claims.kim2026 import PAPER, orthogonalisers, sign_separation, theorem1
 from pfbench.sets.orthogonal import QUINTIC, quintic_scalar
-from pfbench.verification.stating.mean_along import known
+from pfbench.verification.statements.path_mean import norm_constants
 
 pytestmark = pytest.mark.claims
 
@@ -18,28 +18,33 @@ pytestmark = pytest.mark.claims
 
 def ratios(problem, kind=None, seeds=(0,)):
     """The means of what is measured over the corrected and over the printed bound."""
-    c = known(problem)
+    c = norm_constants(problem)
     numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")} | {"r": min(problem.shape)}
     beta, eta = theorem1.schedule(**numbers)
     found = trial(theorem1.THEOREM, kind)
     made = found.make(iterations=problem.K, batch=1, step=eta, beta=beta)
     every = []
     for seed in seeds:
-        measured, lo, hi = theorem1.seen(found, problem, made, seed)
-        bounds = theorem1.corrected(**numbers, lo=lo, hi=hi), theorem1.printed(**numbers, lo=lo)
+        measured, lo, hi = theorem1.measure_run(found, problem, made, seed)
+        bounds = (
+            theorem1.compute_corrected_bound(**numbers, lo=lo, hi=hi),
+            theorem1.compute_printed_bound(**numbers, lo=lo),
+        )
         every.append([measured / bound for bound in bounds])
     return np.mean(every, axis=0)
 
 
 def test_without_noise_the_corrected_bound_is_reached_and_the_printed_one_is_a_third():
     problem = theorem1.parabola(100)
-    assert known(problem)["delta"] == 0.5
+    assert norm_constants(problem)["delta"] == 0.5
     corrected, printed = ratios(problem)
     assert corrected == pytest.approx(0.9999, abs=5e-5)
     assert corrected / printed == pytest.approx(1.0 / 3.0, rel=1e-12)
     numbers = {"K": 100, "r": 1, "L": 1.0, "sigma": 0.0, "delta": 0.5}
-    assert theorem1.corrected(**numbers, lo=1.0, hi=1.0) == pytest.approx(0.1061, abs=5e-5)
-    assert theorem1.printed(**numbers, lo=1.0) == pytest.approx(0.0354, abs=5e-5)
+    assert theorem1.compute_corrected_bound(**numbers, lo=1.0, hi=1.0) == pytest.approx(
+        0.1061, abs=5e-5
+    )
+    assert theorem1.compute_printed_bound(**numbers, lo=1.0) == pytest.approx(0.0354, abs=5e-5)
     corrected, printed = ratios(theorem1.least_squares(400, 0.0))
     assert corrected > 0.999
     assert printed > 2.9
@@ -50,7 +55,7 @@ FAR = 8.157
 
 
 def of(problem):
-    c = known(problem)
+    c = norm_constants(problem)
     return {key: c[key] for key in ("L", "sigma", "delta")}
 
 
@@ -69,16 +74,18 @@ def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
 def test_without_noise_the_same_instance_is_reached():
     problem = theorem1.least_squares(2_000, 0.0, size=FAR)
     numbers = {"K": 2_000, "r": 3, **of(problem)}
-    assert theorem1.corrected(**numbers, lo=1.0, hi=1.0) == pytest.approx(2.190, abs=1e-3)
-    assert theorem1.printed(**numbers, lo=1.0) == pytest.approx(0.730, abs=1e-3)
+    assert theorem1.compute_corrected_bound(**numbers, lo=1.0, hi=1.0) == pytest.approx(
+        2.190, abs=1e-3
+    )
+    assert theorem1.compute_printed_bound(**numbers, lo=1.0) == pytest.approx(0.730, abs=1e-3)
     assert ratios(problem)[0] == pytest.approx(0.9999, abs=1e-4)
 
 
 class EighthStep(theorem1.Muon):
     """Steps by eta/8."""
 
-    def moved(self, x, v):
-        return super().moved(x, v / 8.0)
+    def update(self, x, v):
+        return super().update(x, v / 8.0)
 
 
 def test_with_much_noise_both_forms_hold():
@@ -93,7 +100,7 @@ def test_with_much_noise_both_forms_hold():
 
 
 def test_the_residual_is_nearly_the_bound(judgements):
-    row = judgements(orthogonal.RESIDUAL)
+    row = judgements(orthogonalisers.RESIDUAL)
     found = [v for k, v in row.measured.items() if k.startswith("newton") and "ratio" in k]
     assert len(found) == 6
     assert min(found) > 0.98
@@ -104,7 +111,7 @@ def test_one_step_of_the_residual_is_a_polynomial(degree):
     """kappa = 1: u^2 (3 + u)/4, and kappa = 2: u^3 (40 + 15 u + 9 u^2)/64."""
     u = np.linspace(0.0, 1.0, 101)
     exact = u**2 * (3 + u) / 4 if degree == 1 else u**3 * (40 + 15 * u + 9 * u**2) / 64
-    after = 1.0 - orthogonal.scalar(np.sqrt(1.0 - u), degree) ** 2
+    after = 1.0 - orthogonalisers.scalar(np.sqrt(1.0 - u), degree) ** 2
     np.testing.assert_allclose(after, exact, rtol=0, atol=1e-14)
     assert (exact <= u ** (degree + 1) + 1e-15).all()
 
@@ -112,20 +119,20 @@ def test_one_step_of_the_residual_is_a_polynomial(degree):
 @pytest.mark.parametrize(("degree", "growth"), [(1, 1.5), (2, 1.875)])
 def test_the_largest_loss_falls_linearly(degree, growth):
     """c_q <= 0.272 growth^(-q) for q <= 10."""
-    losses = [orthogonal.deficit_bound(1, degree, q) * growth**q for q in range(1, 11)]
+    losses = [orthogonalisers.deficit_bound(1, degree, q) * growth**q for q in range(1, 11)]
     assert max(losses) <= 0.2725
 
 
 def test_the_numbers_of_the_quintic():
-    first, second = orthogonal.critical()
+    first, second = orthogonalisers.critical()
     assert quintic_scalar(first) == pytest.approx(1.2024, abs=5e-5)
     assert quintic_scalar(second) == pytest.approx(0.6818, abs=5e-5)
-    for steps, least in orthogonal.REACHED.items():
-        assert orthogonal.least_reaching(steps) == pytest.approx(least, rel=0.005)
-        s = 0.99 * orthogonal.least_reaching(steps)
+    for steps, least in orthogonalisers.REACHED.items():
+        assert orthogonalisers.smallest_start_reaching(steps) == pytest.approx(least, rel=0.005)
+        s = 0.99 * orthogonalisers.smallest_start_reaching(steps)
         for _ in range(steps):
             s = quintic_scalar(s)
-        assert s < orthogonal.LOW
+        assert s < orthogonalisers.LOW
     assert sum(QUINTIC) != pytest.approx(1.0, abs=0.2)  # 1 is no fixed point
 
 
@@ -142,8 +149,8 @@ def least_steps(d, size):
 
 @pytest.mark.parametrize(("d", "floor", "best"), [(101, 35, 38), (1001, 347, 355)])
 def test_gradient_descent_needs_a_third_of_d(d, floor, best):
-    assert math.ceil(separation.descent_needs(d)) == floor
-    assert separation.signs_need(d) == 17
+    assert math.ceil(sign_separation.descent_needs(d)) == floor
+    assert sign_separation.signs_need(d) == 17
     sizes = np.linspace(0.0, 1.0, 401)[1:] * 2.0 / d
     found = min(least_steps(d, size) for size in sizes)
     assert floor < found <= best
@@ -168,7 +175,9 @@ def test_a_finding_is_shown_and_only_called_doubtful(erratum):
 
 
 def test_the_divisor_of_theorem_3():
-    numbers = next(one for one in PAPER.errata if one.name == "kim2026-theta").examine("quick", 1)
+    numbers = next(erratum for erratum in PAPER.errata if erratum.name == "kim2026-theta").examine(
+        "quick", 1
+    )
     assert numbers.numbers["4 theta, step of the proof"] == pytest.approx(1.0, abs=1e-12)
     for beta in (0.9, 0.999):
         left = numbers.numbers[f"1 - 4 theta as stated, beta = {beta:g}"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.claims.lacoste2016.rate import RATE
+from pfbench.claims.lacoste2016.gap_rate import RATE
 
 
 def test_the_rate_binds_on_the_chain(judgements):

@@ -8,7 +8,7 @@ import pytest
 from pfbench.base.verdicts import NEAR
 from pfbench.claims.lacoste2016 import PAPER, theorem1
 
-FAULTS = [(mutant, claim) for mutant in theorem1.MUTANTS for claim in mutant.expected]
+FAULTS = [(mutant, claim) for mutant in theorem1.MUTANTS for claim in mutant.expected_claims]
 
 
 def test_the_paper_says_five_things():
@@ -29,10 +29,14 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
     """If g_k >= b for all k <= t then (t+1) decrease(b) <= h0: (15) is the root b of equality."""
     C = 1.0
     for t in range(60):
-        root = theorem1.sharp_least_gap(theorem1.Known(C, h0), None, t)
+        root = theorem1.sharper_min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t)
         assert (t + 1) * theorem1.decrease(root, C) == pytest.approx(h0)
-        assert root <= theorem1.least_gap(theorem1.Known(C, h0), None, t) * (1 + 1e-12)
-        assert theorem1.least_gap(theorem1.Known(C, h0), None, t) == max(2 * h0, C) / sqrt(t + 1)
+        assert root <= theorem1.min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t) * (
+            1 + 1e-12
+        )
+        assert theorem1.min_gap_bound(theorem1.CurvatureAndGap(C, h0), None, t) == max(
+            2 * h0, C
+        ) / sqrt(t + 1)
 
 
 @pytest.mark.parametrize("claim", theorem1.CLAIMS, ids=lambda one: one.name)

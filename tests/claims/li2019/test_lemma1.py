@@ -9,12 +9,12 @@ from judging import trial
 from pfbench.claims.li2019.lemma1 import (
     LEMMA1,
     MOST,
+    compare_half_eigenvalue,
     constants_needed,
     design,
     designs,
-    half_of_the_eigenvalue,
 )
-from pfbench.problems.restricted_convexity import worst_direction
+from pfbench.problems.restricted_convexity import find_worst_direction
 
 
 def test_the_constant_has_room_above_gordons():
@@ -36,7 +36,8 @@ def test_the_curvature_is_that_of_the_function():
 
     needed = constants_needed(trial(LEMMA1), problem, 4, 5, 0.25)
     worst = [
-        worst_direction(problem.data, 0.25, rank=r, starts=2, seed=5).direction for r in (1, 2, 6)
+        find_worst_direction(problem.data, 0.25, rank=r, starts=2, seed=5).direction
+        for r in (1, 2, 6)
     ]
     assert needed == pytest.approx([needs(V) for V in worst])
     rng = np.random.default_rng(0)
@@ -46,7 +47,7 @@ def test_the_curvature_is_that_of_the_function():
 
 def test_as_printed_the_constant_grows_as_gordons_inequality_says():
     """About 2 sqrt(n/d) - 2, from below for these sizes."""
-    numbers = half_of_the_eigenvalue("quick", 3).numbers
+    numbers = compare_half_eigenvalue("quick", 3).numbers
     for ratio in (10, 40, 160):
         c = numbers[f"c at n/d={ratio}, printed"]
         assert 0.7 * (2 * sqrt(ratio) - 2) < c < 2 * sqrt(ratio)

@@ -22,15 +22,15 @@ VERDICTS = {
 QUICK_PAIRS = [
     (mutant, claim)
     for mutant, claim in pairs(PAPER.mutants)
-    if claim is not theorem1.GAP or len(mutant.expected) == 1
+    if claim is not theorem1.GAP or len(mutant.expected_claims) == 1
 ]
 
 AS_CORRECTED = {
-    "lemma 1: a quarter": (lemma1.half_of_the_eigenvalue, {"printed": 0.25}),
-    "(15): 4 eps^2": (stat.squared_norm, {"mended": True}),
-    "(22): both squared": (stat.one_side_squared, {"mended": True}),
+    "lemma 1: a quarter": (lemma1.compare_half_eigenvalue, {"printed": 0.25}),
+    "(15): 4 eps^2": (stat.examine_squared_norm, {"mended": True}),
+    "(22): both squared": (stat.examine_one_sided_square, {"mended": True}),
     "(30): weighted": (corollary3.weights_of_30, {"printed": {"first": 0.5, "weighted": True}}),
-    "(69): >=": (nonconvex.reversed_inequality, {"sign": -1.0}),
+    "(69): >=": (nonconvex.examine_reversed_inequality, {"sign": -1.0}),
     "(74): without L": (nonconvex.stray_factor, {"end": np.ones_like}),
     "G.1: towards the minimiser": (nonconvex.convexity_between, {"towards_minimiser": True}),
 }
@@ -76,5 +76,5 @@ def test_the_corrected_statement_is_not_seen_to_fail(examined):
 
 
 def test_a_seed_repeats_the_numbers_and_another_changes_them():
-    first, again, other = (stat.squared_norm("quick", seed).numbers for seed in (4, 4, 5))
+    first, again, other = (stat.examine_squared_norm("quick", seed).numbers for seed in (4, 4, 5))
     assert first == again != other

@@ -7,9 +7,13 @@ import pytest
 from judging import trial
 from numpy.testing import assert_allclose
 
+from pfbench.claims.li2019.shared_runs import from_quadratic, inner
 from pfbench.claims.li2019.stat import STAT
-from pfbench.claims.li2019.steps import inner, known
-from pfbench.claims.li2019.truth import beside_the_truth, error_beside_the_truth, statistical_error
+from pfbench.claims.li2019.statistical_error import (
+    error_beside_the_truth,
+    make_biased_minimiser_problem,
+    statistical_error,
+)
 
 
 def printed_error(tau, sigma_hat, compatibility, outside, size, length):
@@ -31,7 +35,7 @@ def test_the_statistical_error_by_hand():
 @pytest.mark.parametrize("support", [1, 3])
 def test_the_problem_is_what_its_text_says(support):
     d, share = 64, 0.3
-    problem, tau = beside_the_truth(d, support, share), 1 / (2 * d)
+    problem, tau = make_biased_minimiser_problem(d, support, share), 1 / (2 * d)
     truth, _, far = parts(problem, share)
     assert np.count_nonzero(np.abs(truth) > 1e-12) == support
     assert np.abs(truth).sum() == pytest.approx(1 - share)
@@ -55,12 +59,12 @@ def test_the_problem_is_what_its_text_says(support):
 def test_the_statistical_error_as_printed_is_exceeded_by_cgs(support):
     """From the other side of the truth CGS need not move: its gap is small enough there."""
     d, share = 256, 0.5
-    problem = beside_the_truth(d, support, share)
+    problem = make_biased_minimiser_problem(d, support, share)
     _, _, far = parts(problem, share)
     length = share / np.sqrt(d)
     error = printed_error(0.5 / d, problem.sigma_hat, np.sqrt(support), 0.0, share, length)
     target = problem.sigma_hat * error
-    begun = known(replace(problem, begin=far))
+    begun = from_quadratic(replace(problem, begin=far))
     begun = replace(begun, constants=replace(begun.constants, delta=2.0 * target))
     theta = [step.state.x for _, _, step in inner(trial(STAT), begun, 1)][begun.N - 1]
     assert problem.value(theta) <= target

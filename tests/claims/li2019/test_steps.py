@@ -9,23 +9,23 @@ from judging import judge, trial
 from pfbench.algorithms.sliding import CGS, STORC
 from pfbench.base.state import State
 from pfbench.claims.li2019.corollary3 import inner_gap
-from pfbench.claims.li2019.steps import (
+from pfbench.claims.li2019.shared_runs import (
+    compute_squared_distance_bound,
+    from_quadratic,
+    from_regression,
     inner,
-    known,
     matrix_regression,
     period,
     restarts,
-    solved,
-    squared_distance,
 )
 from pfbench.claims.li2019.theorem1 import GAP
 from pfbench.claims.li2019.theorem2 import THM2, batch, variance_bound
 from pfbench.verification.instruments.quadratics import face_of_simplex
-from pfbench.verification.subject import Broken, Subject
+from pfbench.verification.subject import ClaimBroken, Subject
 
 
 def face(kappa=2.0):
-    return known(face_of_simplex(np.random.default_rng(0), 16, kappa))
+    return from_quadratic(face_of_simplex(np.random.default_rng(0), 16, kappa))
 
 
 # --- the schedule ---------------------------------------------------------------------------------
@@ -39,14 +39,14 @@ def test_the_schedule_is_the_algorithms_own():
     assert restarts(c.delta, c.delta / 1000) == cgs.restarts == 10
     assert batch(c.L_f, c.L_max, c.sigma_hat) == storc.batch
     for t in (1, 4):
-        squared = squared_distance(c.delta, c.sigma_hat, t)
+        squared = compute_squared_distance_bound(c.delta, c.sigma_hat, t)
         assert cgs.eta(t, 3) == pytest.approx(2 * cgs.smoothness * squared / (cgs.period * 3))
 
 
 def test_the_bounds_fit_together():
     """At k = N_t the bound of the inner loop is at most half of delta0 2^-t."""
     for L, sigma in ((1.0, 1.0), (3.0, 0.2), (50.0, 1e-3)):
-        N, squared = period(L, sigma), squared_distance(0.3, sigma, 2)
+        N, squared = period(L, sigma), compute_squared_distance_bound(0.3, sigma, 2)
         assert inner_gap(L, squared, N) <= 0.5 * 0.3 / 4
         assert variance_bound(L, squared, N, 1) == pytest.approx(L**2 * squared / (4 * N))
 
@@ -55,7 +55,7 @@ def test_the_bounds_fit_together():
 
 
 def test_matrix_regression_has_a_certified_minimiser():
-    found = solved(matrix_regression(3))
+    found = from_regression(matrix_regression(3))
     problem = found.problem
     x, step = problem.start(), 1.0 / found.constants.L_f
     assert found.gap(x) == found.constants.delta > 0.0
@@ -102,7 +102,7 @@ class Undefined(CGS):
     [(Outside, "leaves the feasible set"), (Undefined, "not finite"), (Lazy, "makes 3 inner")],
 )
 def test_points_outside_and_early_ends_are_broken(algorithm, words):
-    with pytest.raises(Broken, match=words):
+    with pytest.raises(ClaimBroken, match=words):
         list(inner(trial(GAP, algorithm), face(), 2))
     row = judge(GAP, Subject(algorithm))
     assert (row.verdict, row.lost) == ("violated", False)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from judging import trial
 
-from pfbench.claims.li2019.steps import inner, known
+from pfbench.claims.li2019.shared_runs import from_quadratic, inner
 from pfbench.claims.li2019.theorem2 import (
     VARIANCE,
     batch,
@@ -24,7 +24,7 @@ def test_the_schedule_by_hand():
 
 def test_the_variance_is_that_of_the_definition():
     """With a batch of one the mean of the ratios is the variance of one draw over its bound."""
-    tested = known(interior_of_l2_ball(np.random.default_rng(1), 8, 2.0))
+    tested = from_quadratic(interior_of_l2_ball(np.random.default_rng(1), 8, 2.0))
     problem, m, runs = tested.problem, 7, 400
     parts = variances(trial(VARIANCE), "x", tested, 1, runs, batch=m)
     measured = parts["x, t=1"].measured["ratio"]
@@ -34,14 +34,16 @@ def test_the_variance_is_that_of_the_definition():
             u = step.state.at - snapshot
             each = problem.rows * (problem.rows @ u)[:, None]
             spread = np.mean(np.sum((each - each.mean(axis=0)) ** 2, axis=1)) / m
-            bound = variance_bound(tested.constants.L_f, tested.squared_distance(1), tested.N, k)
+            bound = variance_bound(
+                tested.constants.L_f, tested.compute_squared_distance_bound(1), tested.N, k
+            )
             exact[i, k - 1] = spread / bound
     # About 2800 draws: the two means agree to a few per cent, 20 % is far outside chance.
     assert measured == pytest.approx(exact.mean(), rel=0.2)
 
 
 def test_small_batches_break_the_bound_of_the_variance():
-    tested = known(interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0))
+    tested = from_quadratic(interior_of_l2_ball(trial(VARIANCE).rng("problems"), 128, 25.0))
     for m in (10, 100):
         parts = variances(trial(VARIANCE), f"m={m}", tested, 3, 12, batch=m)
         assert {part.verdict for part in parts.values()} == {"violated"}

@@ -43,7 +43,7 @@ def about(what, name):
 
 def assert_caught(what, name, subject):
     row = judge(about(what, name), Subject(subject))
-    assert row.catches, row.reason
+    assert row.catches_fault, row.reason
     return row
 
 
@@ -176,7 +176,7 @@ def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
 class ByOneTerm(NFWUSG):
     """Chooses among its runs by one term of the gap."""
 
-    def best_of(self, ask, x0, rng):
+    def run_restarts(self, ask, x0, rng):
         class Halved:
             """Oracles whose linear minimisation of the choice counts half."""
 
@@ -196,7 +196,7 @@ class ByOneTerm(NFWUSG):
                 self.chooses = False
                 return ask.batch(sample, x)
 
-        yield from super().best_of(Halved(), x0, rng)
+        yield from super().run_restarts(Halved(), x0, rng)
 
 
 def test_a_choice_among_runs_by_a_wrong_gap_is_caught():

@@ -4,10 +4,17 @@ import numpy as np
 import pytest
 from judging import assert_shown, judge, trial
 
-from pfbench.claims.pethick2025 import PAPER, constrained, errors, findings, geometry, unconstrained
-from pfbench.claims.pethick2025.instances import signs, travel, two_points
+from pfbench.claims.pethick2025 import (
+    PAPER,
+    averaged_errors,
+    constrained,
+    failing_steps,
+    geometry,
+    unconstrained,
+)
+from pfbench.claims.pethick2025.parabolas import signs, travel, two_points
 from pfbench.verification import Subject
-from pfbench.verification.stating.mean_along import dual_norm, gap, known
+from pfbench.verification.statements.path_mean import dual_norm, gap, norm_constants
 
 pytestmark = pytest.mark.claims
 
@@ -42,7 +49,7 @@ def test_it_is_reached_to_a_hundredth_at_a_hundred_thousand_steps():
 
 def mean_ratio(problem, bound, kind=None, of=dual_norm, seed=0, claim=unconstrained.VANISHING):
     """What one run measures over a bound."""
-    c = known(problem)
+    c = norm_constants(problem)
     given = claim.check.parameters(c)
     made = trial(claim, kind).make(iterations=c["K"], batch=1, **given)
     measured = np.mean([of(problem, x) for x, _ in trial(claim).moves(problem, made, seed)])
@@ -85,7 +92,7 @@ def test_the_bounds_are_only_kept_where_norms_and_noise_are_usual(judgements):
     row = judgements(unconstrained.CONSTANT)
     assert ratio_of(row, "sharper", "travel") > 0.99
     assert ratio_of(row, "sharper", "signs") < 0.5
-    assert known(signs(5))["zeta"] == pytest.approx(10**0.5)
+    assert norm_constants(signs(5))["zeta"] == pytest.approx(10**0.5)
 
 
 def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
@@ -130,7 +137,7 @@ def test_the_printed_constants_of_theorem_5_7_see_neither_fault(kind, sharper, p
 
 
 def test_the_errors_of_averages_are_reached(judgements):
-    for claim in (errors.CONSTANT, errors.CONSTANT_HELD):
+    for claim in (averaged_errors.CONSTANT, averaged_errors.CONSTANT_HELD):
         row = judgements(claim)
         exact = [v for k, v in row.measured.items() if k.startswith("sharper") and "ratio" in k]
         assert max(exact) == pytest.approx(1.0, abs=1e-9)
@@ -142,37 +149,39 @@ def test_the_sharper_bounds_are_below_the_printed_ones():
         for k in (1, 2, 5, 20, 100):
             for s in (0.0, 0.1, 1.0, 10.0):
                 given = {"k": k, "alpha": alpha, "L_f": 1.3, "s": s, "sigma": 0.8}
-                sharper = errors.constant_sharper(**given)
-                assert sharper <= errors.constant_printed(**given) * (1.0 + 1e-12)
-                assert sharper <= errors.constant_held_printed(**given) * (1.0 + 1e-12)
+                sharper = averaged_errors.constant_sharper(**given)
+                assert sharper <= averaged_errors.constant_printed(**given) * (1.0 + 1e-12)
+                assert sharper <= averaged_errors.constant_held_printed(**given) * (1.0 + 1e-12)
     for k in range(1, 1000, 7):
         for s in (0.0, 0.5):
             reach = s * 1000**0.75  # gamma = K^(-3/4), K = 1000
-            sharper = errors.vanishing_sharper(k=k, L_f=1.3, s=s, sigma=0.8)
-            printed = errors.vanishing_printed(k=k, L_f=1.3, reach=reach, sigma=0.8)
+            sharper = averaged_errors.vanishing_sharper(k=k, L_f=1.3, s=s, sigma=0.8)
+            printed = averaged_errors.vanishing_printed(k=k, L_f=1.3, reach=reach, sigma=0.8)
             assert sharper <= printed * (1.0 + 1e-12)
 
 
 def test_each_step_of_the_errors_is_reached(judgements):
-    row = judgements(errors.STEP)
+    row = judgements(averaged_errors.STEP)
     assert ratio_of(row, "sharper", "travel 8 100.0, alpha constant") > 0.996
     assert ratio_of(row, "printed", "travel 8 100.0, alpha constant") < 0.45
 
 
 @pytest.mark.parametrize("bound", ["step_printed", "step_sharper"])
 def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
-    right = getattr(errors, bound)
-    monkeypatch.setattr(errors, bound, lambda u, alpha, L_f, s, sigma: right(u, alpha, L_f, s, 0.0))
-    assert judge(errors.STEP).verdict == "violated"
+    right = getattr(averaged_errors, bound)
+    monkeypatch.setattr(
+        averaged_errors, bound, lambda u, alpha, L_f, s, sigma: right(u, alpha, L_f, s, 0.0)
+    )
+    assert judge(averaged_errors.STEP).verdict == "violated"
 
 
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
     class Normal(unconstrained.USCG):
         def sampled(self, ask, x, rng):
             rng.normal()
-            return super().sampled(ask, x, rng)
+            return super().batch_gradient(ask, x, rng)
 
-    assert judge(errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"
+    assert judge(averaged_errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"
 
 
 # --- findings -------------------------------------------------------------------------------------
@@ -186,13 +195,16 @@ def test_a_finding_is_shown_and_only_called_doubtful(erratum):
 
 
 def test_the_numbers_of_the_findings():
-    found = {one.name.removeprefix("pethick2025-"): one.examine("quick", 1) for one in PAPER.errata}
+    found = {
+        erratum.name.removeprefix("pethick2025-"): erratum.examine("quick", 1)
+        for erratum in PAPER.errata
+    }
     numbers = {name: one.numbers for name, one in found.items()}
     assert numbers["D.9"]["u_2"] == pytest.approx(0.51)
     assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
     assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
     assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
     # D.10 fails for u_1 between 3.524 c and 8.243 c, and there alone.
-    assert findings.largest(3.5235) <= 4.0 < findings.largest(3.5245)
-    assert findings.largest(8.242) > 8.242
-    assert findings.largest(8.2435) == 8.2435
+    assert failing_steps.max_ratio(3.5235) <= 4.0 < failing_steps.max_ratio(3.5245)
+    assert failing_steps.max_ratio(8.242) > 8.242
+    assert failing_steps.max_ratio(8.2435) == 8.2435

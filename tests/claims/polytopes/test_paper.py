@@ -8,7 +8,7 @@ import scipy
 from judging import judge, trial
 
 from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
-from pfbench.verification.instruments.widths import POLYTOPES, corners, on_a_face, width
+from pfbench.verification.instruments.widths import POLYTOPES, corners, quadratic_on_facet, width
 
 pytestmark = pytest.mark.claims
 
@@ -60,7 +60,7 @@ def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertice
 )
 def test_the_rate_is_that_of_the_formulas(kind, d, rho):
     """mu/(2 L d) on a simplex, d even; mu/(4 L d^2) on a cube, mu/(16 L (d-1)) on an l1 ball."""
-    D = on_a_face(kind, d).set.diameter
+    D = quadratic_on_facet(kind, d).set.diameter
     left = contraction.height(1.0, 1.0, 1.0, width(kind, d), D, 2)
     assert 1.0 - left == pytest.approx(rho)
 
@@ -94,7 +94,7 @@ def test_a_good_step_gains_little_more_than_its_bound(claim, judgements):
 def test_turns_know_the_weights_of_the_active_set(name):
     """Against the set itself: its size after each step, and what each step was."""
     from pfbench.algorithms import ALGORITHMS
-    from pfbench.verification.instruments.turns import Weights
+    from pfbench.verification.instruments.active_set_steps import ActiveSetTracker
 
     kept = []
 
@@ -105,14 +105,14 @@ def test_turns_know_the_weights_of_the_active_set(name):
 
     kinds = set()
     for kind, d, turn in (("l1", 4, 1), ("cube", 3, 9), ("simplex", 6, 1), ("cube", 4, 4)):
-        problem = on_a_face(kind, d, 3.0, turn)
+        problem = quadratic_on_facet(kind, d, 3.0, turn)
         kept.clear()
         made = Kept(iterations=40, smoothness=1.0)
         states = list(made.run(problem, problem.start(), None))
-        S = Weights(np.asarray(states[0].x))
+        S = ActiveSetTracker(np.asarray(states[0].x))
         for (before, after), weights in zip(pairwise(states), kept, strict=True):
             g = problem.gradient(before.x)
-            kinds.add(S.turn(before.x, after.x, g, problem.set.lo(g)).kind)
+            kinds.add(S.classify_step(before.x, after.x, g, problem.set.lo(g)).kind)
             np.testing.assert_allclose(np.sort(S._weights), np.sort(weights), atol=1e-8)
     assert kinds >= {"good", "drop"}
 
@@ -124,7 +124,7 @@ def test_the_face_is_settled_where_it_is_said(judgements):
     assert openloop.settles(1.0, 2.0, 1.5) == 38
     # The least room is where the weight off the face is bounded: 2 G D (S+3)(S+4) + 8 L D^2.
     G = np.hypot(1.3, 1.5)
-    bound = openloop.in_face(100, 38, 1.0, 1.0, 2.0, G, 0.7)
+    bound = openloop.face_bound(100, 38, 1.0, 1.0, 2.0, G, 0.7)
     assert bound == pytest.approx((4 * np.hypot(1.3, 1.5) * 41 * 42 + 32) / (102 * 103))
 
 
@@ -167,16 +167,16 @@ def test_every_open_loop_falls_faster_than_line_search(given, slope):
 @pytest.mark.parametrize("name", ["afw", "pfw", "bpfw"])
 def test_ten_times_the_accuracy_costs_the_same_each_time(name):
     parts = np.geomspace(1e-1, 1e-7, 7)
-    for one in table1.POLYTOPES:
-        spent = np.diff(table1.fewest(trial(table1.TABLE[name]), one(), parts, 1e-3))
+    for instance in table1.POLYTOPES:
+        spent = np.diff(table1.calls_to_reduce(trial(table1.TABLE[name]), instance(), parts, 1e-3))
         assert spent.min() >= 0.8 * spent.max(), spent
 
 
 def test_without_away_steps_ten_times_the_accuracy_costs_ten_times_as_much():
     parts, afw = [0.1, 0.01, 0.001], table1.TABLE["afw"]
-    for one in table1.POLYTOPES[1:]:
+    for instance in table1.POLYTOPES[1:]:
         plain, away = (
-            table1.fewest(trial(afw, kind), one(), parts, 0.1)
+            table1.calls_to_reduce(trial(afw, kind), instance(), parts, 0.1)
             for kind in (contraction.NoAway, None)
         )
         assert plain[1] >= 9.0 * plain[0]

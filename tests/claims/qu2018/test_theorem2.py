@@ -16,5 +16,5 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
 def test_stochastic_ncgs_keeps_its_rate_and_ascent_does_not(judgements):
     found = judgements(theorem2.RATE)
     assert (found.verdict, found.lost) == ("holds", False), found.reason
-    (ascent,) = (m for m in theorem2.MUTANTS if theorem2.RATE in m.expected)
+    (ascent,) = (m for m in theorem2.MUTANTS if theorem2.RATE in m.expected_claims)
     judgements.assert_caught(ascent, theorem2.RATE)

@@ -23,6 +23,6 @@ def test_ncgs_vr_keeps_its_rate(judgements):
     assert (found.verdict, found.lost) == ("holds", False), found.reason
 
 
-@pytest.mark.parametrize("claim", FORGOTTEN.expected, ids=lambda one: one.name)
+@pytest.mark.parametrize("claim", FORGOTTEN.expected_claims, ids=lambda one: one.name)
 def test_a_forgotten_mean_is_called_violated(claim, judgements):
     judgements.assert_caught(FORGOTTEN, claim)

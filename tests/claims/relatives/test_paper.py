@@ -8,24 +8,26 @@ from judging import assert_shown, judge, trial
 from pfbench.algorithms import ALGORITHMS, lan_sliding
 from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.methods.schedules import CONSTANTS
+from pfbench.claims.methods.reference_schedules import CONSTANTS
 from pfbench.claims.relatives import (
-    cheapest,
-    condg,
     convex,
+    epoch_free_schedules,
     importance,
-    lower,
-    schedules,
+    inner_loops,
+    lower_bound,
+    page_cost,
     smooth,
     storm,
 )
-from pfbench.claims.relatives.instances import signed, sliding_mapping
+from pfbench.claims.relatives.shared_instances import make_signed_curvature_problem, sliding_mapping
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
 
 
-WRONG = [one.subject for one in importance.MUTANTS if importance.LAW in one.expected]
+WRONG = [
+    mutant.subject for mutant in importance.MUTANTS if importance.LAW in mutant.expected_claims
+]
 
 
 @pytest.mark.parametrize("subject", WRONG)
@@ -50,7 +52,7 @@ def test_the_constants_that_draws_by_smoothness_win_by():
     c = importance.UNEQUAL().constants(importance.UNEQUAL().start())
     assert (c.L_mean, c.L_ms) == (pytest.approx(4.83, abs=5e-3), pytest.approx(59.4, abs=0.05))
     assert c.L_max / importance.UNEQUAL().component_smoothness().min() == pytest.approx(1000.0)
-    given = importance.of_sliding(c, steps=100)
+    given = importance.sliding_parameters(c, steps=100)
     given = type("Given", (), given)
     one, other = sliding_mapping(c, given), importance.sharper(c, given)
     s = np.sqrt(0.1)
@@ -64,13 +66,13 @@ def test_the_constants_that_draws_by_smoothness_win_by():
 @pytest.mark.parametrize(
     ("claim", "ratio"),
     [
-        (schedules.STORM, 0.33),
-        *((one, 0.53) for one in schedules.UPDATES),
-        (schedules.ERRORS[0], 0.288),
-        (schedules.ERRORS[1], 0.177),
-        (schedules.ERRORS[2], 0.134),
-        (schedules.PROX, 0.26),
-        (schedules.SLIDING, 0.065),
+        (epoch_free_schedules.STORM, 0.33),
+        *((claim, 0.53) for claim in epoch_free_schedules.UPDATES),
+        (epoch_free_schedules.ERRORS[0], 0.288),
+        (epoch_free_schedules.ERRORS[1], 0.177),
+        (epoch_free_schedules.ERRORS[2], 0.134),
+        (epoch_free_schedules.PROX, 0.26),
+        (epoch_free_schedules.SLIDING, 0.065),
     ],
     ids=lambda one: getattr(one, "name", ""),
 )
@@ -90,32 +92,32 @@ def test_an_error_for_convex_f_is_half_of_its_bound_where_noise_is_all(claim, ra
 @pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
 def test_page_takes_fewer_steps_than_its_theorem(constants):
     """Theorem 1: T = (2 L Delta/epsilon^2)(1 + c), c^2 = (1-p)/(pb); here 0.81 of that at c = 1."""
-    made = ALGORITHMS["page"].theory(0.01, constants)
-    c = np.sqrt((1 - made.refresh) / (made.refresh * made.batch))
+    algorithm = ALGORITHMS["page"].theory(0.01, constants)
+    c = np.sqrt((1 - algorithm.refresh) / (algorithm.refresh * algorithm.batch))
     L = max(constants.L_f, constants.L_ms)
     published = 2 * L * constants.delta / 0.01**2 * (1 + c)
-    assert made.iterations / published == pytest.approx(0.81, abs=0.02)
-    assert made.step > 1 / (L * (1 + c))
+    assert algorithm.iterations / published == pytest.approx(0.81, abs=0.02)
+    assert algorithm.step > 1 / (L * (1 + c))
 
 
 def test_a_method_of_one_component_a_step_is_at_its_lower_bound(judgements):
-    found = judgements(lower.SPANS)
+    found = judgements(lower_bound.SPANS)
     assert found.verdict.is_kept, found.reason
     assert found.measured["n = 200, k: ratio"] == pytest.approx(1.0, abs=0.01)
     assert found.measured["n = 200, n/2: ratio"] <= 1.0
 
 
 def test_the_lower_bound_is_the_least_norm_in_the_span_and_repeats_are_no_new_components():
-    problem = lower.apart(7, smoothness=2.0, rise=3.0)
+    problem = lower_bound.orthogonal_sum(7, smoothness=2.0, rise=3.0)
     slopes = problem.noise + problem.b
     assert np.allclose(slopes @ slopes.T, 2 * 2.0 * 3.0 * 7 * np.eye(7))
-    assert problem.value(-problem.b / 2.0) == pytest.approx(problem.least)
+    assert problem.value(-problem.b / 2.0) == pytest.approx(problem.minimum_value)
     for k in range(8):
         seen = slopes[[*range(k), *range(k)]]  # each twice
         x = -slopes[:k].sum(axis=0) / (7 * 2.0)
-        assert lower.parts_along(problem, x) == k
+        assert lower_bound.parts_along(problem, x) == k
         least = np.linalg.norm(problem.gradient(x))
-        assert least == pytest.approx(lower.floor(2.0, 3.0, 7, k), abs=1e-9)
+        assert least == pytest.approx(lower_bound.floor(2.0, 3.0, 7, k), abs=1e-9)
         rng = np.random.default_rng(k)
         for _ in range(20):
             y = rng.standard_normal(len(seen)) @ seen / 20 if k else x
@@ -137,7 +139,7 @@ def test_the_recursion_of_page_for_convex_f_keeps_its_bound_exactly():
     e, largest = 0.0, 0.0
     for t in range(1, 100_000):
         e = (1 - p) * (e + (2 / (t - 1 + s)) ** 2 / b)
-        largest = max(largest, e / convex.of_page(1.0, 1.0, 0.0, t))
+        largest = max(largest, e / convex.page_error_bound(1.0, 1.0, 0.0, t))
     assert 0.6 < largest <= 1.0
 
 
@@ -152,11 +154,11 @@ def test_the_bound_of_sliding_for_convex_f_is_that_of_its_weights():
         assert k == 1 or ratio >= 3 / k * gammas[k - 2] / before
         assert gamma <= 3 / (k + 1)
         right = 3 / (k + 1) * gamma / 2 + Gamma * total
-        assert schedules.convex_height(c, None, k) == pytest.approx(right)
+        assert epoch_free_schedules.convex_height(c, None, k) == pytest.approx(right)
 
 
 def test_the_constants_of_the_instance_are_those_it_states():
-    problem = signed()
+    problem = make_signed_curvature_problem()
     c = problem.constants(problem.start())
     assert (c.L_f, c.L_ms) == (pytest.approx(0.3), pytest.approx(np.sqrt(0.09 + 1.0)))
     hessians = [
@@ -171,18 +173,20 @@ def test_the_constants_of_the_instance_are_those_it_states():
 
 @pytest.mark.parametrize("c2", [0.0, 0.7, 1.0, 9.0])
 def test_the_sharp_step_is_where_the_lemma_is_an_equality(c2):
-    problem = signed()
+    problem = make_signed_curvature_problem()
     c = problem.constants(problem.start())
-    eta = smooth.sharp(c2, c)
+    eta = smooth.compute_sharp_step(c2, c)
     assert eta**2 * c.L_ms**2 * c2 + eta * c.L_f == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("name", ["page", "lsvrg"])
 def test_the_summed_error_is_at_most_its_share_of_the_steps(name):
     """By the exact second moments: sum E e_t <= c^2 L^2 sum E d_t, over all coordinates."""
-    problem = signed()
+    problem = make_signed_curvature_problem()
     constants = problem.constants(problem.start())
-    given = {"page": smooth.of_page, "lsvrg": smooth.of_lsvrg}[name](constants, T=40)
+    given = {"page": smooth.page_parameters, "lsvrg": smooth.lsvrg_parameters}[name](
+        constants, T=40
+    )
     p, b, eta = given["refresh"], given["batch"], given["step"]
     share = (1 - p) / (p * b) if name == "page" else 2 * (1 - p) * (2 - p) / (p * p * b)
     off, moved, squared = 0.0, 0.0, 0.0
@@ -201,10 +205,10 @@ def test_the_summed_error_is_at_most_its_share_of_the_steps(name):
 )
 def test_at_the_sharp_step_page_nearly_reaches_its_bound_and_faults_pass_it(share, steps, ratio):
     """Exactly: a coin a quarter as often, and none at all; the last is the step 1/(2L)."""
-    problem = signed()
+    problem = make_signed_curvature_problem()
     constants = problem.constants(problem.start())
-    given = smooth.of_page(constants, T=200)
-    eta = smooth.sharp(1.0, constants) if steps == 1 else 0.5 / constants.L_ms
+    given = smooth.page_parameters(constants, T=200)
+    eta = smooth.compute_sharp_step(1.0, constants) if steps == 1 else 0.5 / constants.L_ms
     start = zip(np.diag(problem.A), problem.start(), strict=True)
     p, b = share * given["refresh"], given["batch"]
     found = sum(moments("page", a, x, p, b, eta, 200)[2] for a, x in start) / 200
@@ -251,7 +255,7 @@ def half_steps(ask, l, u, lam, eta):  # noqa: E741
         x = x + 0.5 * min(1.0, -(g @ d) * lam / (d @ d)) * d
 
 
-@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("claim", inner_loops.CLAIMS, ids=lambda one: one.name)
 def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
     assert judge(claim).verdict == "holds"
     for method in (lan_sliding.ConvexCGS, lan_sliding.NCGSSpider):
@@ -260,7 +264,7 @@ def test_inner_loops_that_reach_the_gap_otherwise_are_seen(claim, monkeypatch):
     assert (found.verdict, "goes another way" in found.reason) == ("violated", True)
 
 
-@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+@pytest.mark.parametrize("claim", inner_loops.CLAIMS, ids=lambda one: one.name)
 def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeypatch):
     stop = lan_sliding.condg
 
@@ -277,9 +281,9 @@ def test_inner_loops_that_go_on_do_more_work_and_keep_the_promise(claim, monkeyp
 def test_a_schedule_that_returns_another_point_than_the_last_is_seen(kind, monkeypatch):
     """By the part of the check that looks at it: the rest takes runs."""
     (claim,) = (one for one in convex.CLAIMS if one.algorithm == kind.name)
-    assert convex.returned(trial(claim)).verdict == "holds"
+    assert convex.check_returned_iterate(trial(claim)).verdict == "holds"
     Uniform = type("Uniform", (kind,), {"theory": classmethod(uniform)})
-    assert convex.returned(trial(claim, Uniform)).verdict == "violated"
+    assert convex.check_returned_iterate(trial(claim, Uniform)).verdict == "violated"
 
 
 def uniform(cls, epsilon, constants, **given):
@@ -291,10 +295,10 @@ def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
     """At n = 100 all batches and 2000 chances are tried; published sizes have c = 1."""
     n, accurate = 100, 1e6
     chances = np.geomspace(1e-4, 0.99, 2000)
-    every = [cheapest.cost(n, b, p, accurate) for b in range(1, 60) for p in chances]
-    ours = cheapest.cost(n, 1, 2 / n, accurate)
+    every = [page_cost.cost(n, b, p, accurate) for b in range(1, 60) for p in chances]
+    ours = page_cost.cost(n, 1, 2 / n, accurate)
     assert 1.0 - 1e-9 <= ours / min(every) <= 1.001
-    assert ours <= cheapest.least(n, 1.0, accurate, 1.0)
-    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
+    assert ours <= page_cost.min_cost(n, 1.0, accurate, 1.0)
+    assert page_cost.steps(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
     step = 2.0 / (1.0 + np.sqrt(5.0))  # of the lemma, for L = 1
-    assert cheapest.steps(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)
+    assert page_cost.steps(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)

@@ -9,7 +9,7 @@ from judging import trial
 from pfbench.algorithms import ALGORITHMS, lan_sliding, loopless, loopless_frank_wolfe, nfwu
 from pfbench.algorithms.loopless import PAGEMethod
 from pfbench.claims.relatives import table1
-from pfbench.claims.relatives.table1 import ROWS, TABLE, Case
+from pfbench.claims.relatives.table1 import ROWS, TABLE, FittedCase
 
 pytestmark = pytest.mark.claims
 
@@ -17,7 +17,7 @@ OLDER = {"spiderboost", "svfw", "nfwu-spiderg"}
 
 
 def case(name, epsilon, algorithm=None, **sizes):
-    return Case(trial(TABLE[name], algorithm), ROWS[name][0], epsilon, sizes)
+    return FittedCase(trial(TABLE[name], algorithm), ROWS[name][0], epsilon, sizes)
 
 
 def power(name, kind, few, many, algorithm=None, seeds=(0, 1)):
@@ -40,7 +40,7 @@ def test_each_relative_has_its_row_beside_older_methods():
 
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - {"one-sfw", "momentum-sfw"}))
 def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
-    row, convex = ROWS[name][0], ROWS[name][0].last
+    row, convex = ROWS[name][0], ROWS[name][0].uses_last_iterate
     few, many = (row.epsilons[0], row.epsilons[0] / 4.0)
     for kind, claimed in row.powers.items():
         found = power(name, kind, few, many, seeds=(0,))
@@ -55,9 +55,11 @@ def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
 @pytest.mark.parametrize("name", ["page", "zerosarah-fw", "nfwu-page", "ncgs-spider", "lsvrg-fw"])
 def test_the_cost_grows_with_n_as_the_row_says(name):
     row = ROWS[name][0]
-    few, many = row.at[1][0], row.at[1][2]
-    spent = [case(name, row.at[0], n=n).calls(0)["SFO"] for n in (few, many)]
-    assert math.log(spent[1] / spent[0]) / math.log(many / few) == pytest.approx(row.in_n, abs=0.13)
+    few, many = row.location[1][0], row.location[1][2]
+    spent = [case(name, row.location[0], n=n).calls(0)["SFO"] for n in (few, many)]
+    assert math.log(spent[1] / spent[0]) / math.log(many / few) == pytest.approx(
+        row.exponent_in_n, abs=0.13
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,8 +74,8 @@ def test_a_planted_fault_has_a_larger_exponent(name, kind, fault, claimed):
 def test_what_is_promised_is_in_the_units_of_the_measure():
     for name, epsilon in (("page", 0.2), ("prox-page", 0.2), ("page-fw", 0.2), ("nfwu-page", 0.05)):
         expected = {"page": 0.04, "prox-page": 0.04, "page-fw": 0.2, "nfwu-page": 2 * 0.05 * 2.0}
-        assert case(name, epsilon).most == pytest.approx(expected[name])
-    assert ALGORITHMS["one-sfw"].promises.bound(0.1, None) == case("one-sfw", 0.1).most
+        assert case(name, epsilon).guarantee == pytest.approx(expected[name])
+    assert ALGORITHMS["one-sfw"].guarantee.bound(0.1, None) == case("one-sfw", 0.1).guarantee
 
 
 def test_the_instances_are_as_high_and_as_rough_as_they_say():
@@ -88,12 +90,12 @@ def test_the_instances_are_as_high_and_as_rough_as_they_say():
     assert np.linalg.norm(gradients.mean(axis=0)) == pytest.approx(0.2)
     assert ((gradients - gradients.mean(axis=0)) ** 2).sum(axis=1) == pytest.approx(4.0)
     assert lean.value(at) == pytest.approx(0.2)
-    assert lean.value(-at) == pytest.approx(lean.least)
+    assert lean.value(-at) == pytest.approx(lean.minimum_value)
 
 
 def test_no_sparse_point_of_the_simplex_is_low():
-    problem = table1.spread_out(0.1)
-    d, rng = problem.begin.size, np.random.default_rng(0)
+    problem = table1.uniform_simplex_problem(0.1)
+    d, rng = problem.start_point.size, np.random.default_rng(0)
     for t in range(1, d - 1):
         x = np.zeros(d)
         x[rng.permutation(d)[: t + 1]] = 1.0 / (t + 1)
@@ -108,8 +110,8 @@ class Short(PAGEMethod):
     """Ends after two iterations."""
 
     @classmethod
-    def theory(cls, epsilon, constants, **given):
-        return super().theory(epsilon, constants, **{**given, "iterations": 2})
+    def theory(cls, epsilon, constants, **overrides):
+        return super().theory(epsilon, constants, **{**overrides, "iterations": 2})
 
 
 def test_a_run_that_never_keeps_its_promise_is_told():

@@ -5,7 +5,7 @@ from judging import judge
 
 from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.counts import Counts
-from pfbench.claims.shen2019.counts import COUNT, FAMILIES, MUTANTS, SIZES, exact_counts
+from pfbench.claims.shen2019.table1_counts import COUNT, FAMILIES, MUTANTS, SIZES, exact_counts
 from pfbench.verification.subject import Subject
 
 
@@ -31,7 +31,7 @@ def test_the_methods_keep_their_counts(estimator, judgements):
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 

@@ -5,10 +5,10 @@ from judging import assert_shown
 
 from pfbench.claims.shen2019.error_law_errata import (
     ERRATA,
+    examine_expected_lipschitz,
+    examine_mean_value,
     hessians_in_expectation,
-    in_expectation,
     missing_increment,
-    one_mean_value,
     second_moment,
 )
 
@@ -38,11 +38,11 @@ def spread(constants):
 
 
 AS_CORRECTED = {
-    "(7): the mean-squared L": (in_expectation, {"squared": True}),
+    "(7): the mean-squared L": (examine_expected_lipschitz, {"squared": True}),
     "(8): the mean-squared L2": (hessians_in_expectation, {"squared": True}),
     "3.1: sigma^2": (second_moment, {"printed": spread}),
     "4.1: with x - x~": (missing_increment, {"with_increment": True}),
-    "4.1: two cubics share a mean value": (one_mean_value, {"separable_power": 3.0}),
+    "4.1: two cubics share a mean value": (examine_mean_value, {"separable_power": 3.0}),
 }
 
 

@@ -10,8 +10,8 @@ from judging import judge
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.state import State
+from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
 from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY, MUTANTS
-from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.verification.subject import Subject
 
 NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
@@ -78,7 +78,7 @@ def test_the_methods_attain_their_laws(estimator, judgements):
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 

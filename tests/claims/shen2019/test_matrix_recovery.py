@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from judging import assert_shown
 
-from pfbench.claims.shen2019.faults import MUTANTS as SHARED
-from pfbench.claims.shen2019.matrix_recovery import (
+from pfbench.claims.shen2019.estimator_faults import MUTANTS as SHARED
+from pfbench.claims.shen2019.recovery_claims import (
     ERRATA,
     FAMILY,
     MUTANTS,
@@ -31,7 +31,7 @@ def test_a_component_hessian_is_one_number_paid_once_an_epoch(judgements):
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 
@@ -40,7 +40,7 @@ def test_the_faults_are_seen_in_what_they_change(judgements):
     """Two entries in the Hessians alone; the method that pays too often in the count alone."""
     spread = judgements(ONE_NUMBER, MUTANTS[0])
     assert spread.reason == "Hessian is 1, not 0."
-    (paid,) = (mutant for mutant in SHARED if ONE_NUMBER in mutant.expected)
+    (paid,) = (mutant for mutant in SHARED if ONE_NUMBER in mutant.expected_claims)
     assert judgements(ONE_NUMBER, paid).reason.startswith("SSO is ")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pfbench.claims import shen2019
 from pfbench.claims.shen2019 import PAPER
-from pfbench.claims.shen2019.estimators import METHODS
+from pfbench.claims.shen2019.epoch_estimators import METHODS
 from pfbench.verification.claim import KINDS
 
 FOLDER = Path(shen2019.__file__).parent
@@ -30,9 +30,9 @@ def test_the_claims_have_the_names_of_the_theory():
     for claim in PAPER.claims:
         assert claim.paper == PAPER.key == "shen2019"
         assert claim.kind in KINDS
-        assert (claim.orders is not None) == (claim.kind == "rate")
+        assert (claim.complexity is not None) == (claim.kind == "rate")
         assert claim.instances
-        assert claim.takes[1] > 0
+        assert claim.expected_seconds[1] > 0
 
 
 def test_names_are_given_once():
@@ -44,14 +44,14 @@ def test_names_are_given_once():
 def test_an_erratum_and_a_mutant_hold_claims_of_the_paper():
     own = set(map(id, PAPER.claims))
     for one in (*PAPER.mutants, *(e for e in PAPER.errata if e.claim)):
-        held = one.expected if hasattr(one, "expected") else (one.claim,)
+        held = one.expected_claims if hasattr(one, "expected_claims") else (one.claim,)
         assert set(map(id, held)) <= own
 
 
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.name)
 def test_an_instance_says_what_it_is_and_makes_the_same_problem_each_time(claim):
     for family in claim.instances:
-        assert len(family.about) > 40
+        assert len(family.description) > 40
         assert family.example().digest == family.example().digest
 
 
@@ -60,7 +60,7 @@ def test_all_can_be_sent_to_another_process():
         again = pickle.loads(pickle.dumps(one))
         assert again.name == one.name
     for mutant in PAPER.mutants:
-        assert mutant.about.count("\n") == 0
+        assert mutant.description.count("\n") == 0
         again = pickle.loads(pickle.dumps(mutant.subject))
         assert again.algorithm is mutant.subject.algorithm
 

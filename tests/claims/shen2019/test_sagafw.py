@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfbench.claims.shen2019.sagafw import CLAIMS, FAMILY, PATH, _calls, _needed_batch
+from pfbench.claims.shen2019.sagafw import CLAIMS, FAMILY, PATH, _calls, _smallest_batch
 from pfbench.verification.trial import Trial
 
 (CLAIM,) = CLAIMS
@@ -11,8 +11,8 @@ from pfbench.verification.trial import Trial
 
 def test_it_is_disputed_and_left_out_of_the_quick_verification():
     assert CLAIM.disputed
-    assert CLAIM.takes[0] is None
-    assert str(CLAIM.orders.orders["SFO"]) == "n^0.333 eps^-2"
+    assert CLAIM.expected_seconds[0] is None
+    assert str(CLAIM.complexity.orders["SFO"]) == "n^0.333 eps^-2"
 
 
 @pytest.mark.claims
@@ -26,5 +26,5 @@ def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
 def test_the_bound_of_the_proof_needs_more_than_one_sample_and_fewer_than_all():
     """With S = 1 a table of 64 entries is too old along the path."""
     assert PATH().n == 224
-    batch = _needed_batch(Trial(CLAIM), 64)
+    batch = _smallest_batch(Trial(CLAIM), 64)
     assert 1 < batch < 64

@@ -9,12 +9,12 @@ from judging import assert_shown
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019 import size_errata, sizes
-from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
+from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.paths import mean_squares
-from pfbench.claims.shen2019.size_errata import ERRATA, condition, powers, small_epsilon
-from pfbench.claims.shen2019.sizes import Sizes, over_limit
+from pfbench.claims.shen2019.size_errata import ERRATA, condition, examine_small_epsilon, powers
+from pfbench.claims.shen2019.sizes import Sizes, error_over_limit
 from pfbench.oracles import Ledger, Oracles
-from pfbench.verification.instruments.draws import Scripted
+from pfbench.verification.instruments.enumerated_random import ReplayGenerator
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 BY_NAME = {erratum.name: erratum for erratum in ERRATA}
@@ -27,7 +27,7 @@ def test_an_erratum_is_shown(erratum):
 
 
 def corrected(estimator):
-    return lambda epsilon, constants: sizes.corrected(estimator, epsilon, constants)
+    return lambda epsilon, constants: sizes.compute_corrected_sizes(estimator, epsilon, constants)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def corrected(estimator):
         *((f"shen2019-(9)-{name}", condition, name) for name in OF_9),
         ("shen2019-4.1-powers", powers, "casvrg"),
         ("shen2019-4.2-powers", powers, "caspiderg"),
-        ("shen2019-4.1-small-epsilon", small_epsilon, None),
+        ("shen2019-4.1-small-epsilon", examine_small_epsilon, None),
     ],
 )
 def test_the_corrected_sizes_are_not_seen_to_fail(name, examination, estimator):
@@ -57,8 +57,8 @@ def test_the_sizes_are_right_in_the_order_and_casvrgs_are_right(estimator):
 
 def test_the_printed_sizes_of_casvrg_meet_9():
     problem, epsilon = ForcedPath(65536, 2, L=0.0, L2=1.0), 2.0**-16
-    chosen = sizes.printed("casvrg", epsilon, problem.constants(problem.start()))
-    over = over_limit("casvrg", problem, epsilon, chosen)
+    chosen = sizes.compute_printed_sizes("casvrg", epsilon, problem.constants(problem.start()))
+    over = error_over_limit("casvrg", problem, epsilon, chosen)
     assert 0.9 < over.max() <= 1.0
 
 
@@ -79,7 +79,7 @@ def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
 
     monkeypatch.setattr(NFWUSPIDERG, "sample_sizes", half)
     found = condition("quick", 0, estimator="spiderg")
-    assert not found.shown
+    assert not found.is_shown
     assert found.numbers["measured over corrected"] > 1.5
 
 
@@ -87,10 +87,10 @@ def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
 def test_the_readings_are_those_of_errors_by_hand(estimator):
     """Two steps, S = 1, a third and a fourth: |error| = 2, or 0, 2 and 4 by two signs each 2."""
     over = np.array([0.0, 4.0, 8.0] if estimator in RECURSIVE else [0.0, 1.0, 4.0])
-    tried = size_errata._tried(estimator, over, 1, 5, np.random.default_rng(0))
+    tried = size_errata._measure_readings(estimator, over, 1, 5, np.random.default_rng(0))
     assert tried["mean over an epoch"] == pytest.approx(over.mean())
     assert tried["without replacement"] == pytest.approx(over[-1])
-    four = size_errata._tried(estimator, over, 4, 5, np.random.default_rng(0))
+    four = size_errata._measure_readings(estimator, over, 4, 5, np.random.default_rng(0))
     assert four["without replacement"] == pytest.approx(over[-1] / 4)
     # Signs: |2 s + 2 s'| is 0 or 4, in the mean 2; one sign: 2.
     assert tried["E|.| for E|.|^2"] == pytest.approx(4.0, rel=0.15)
@@ -115,15 +115,15 @@ def test_the_mean_squares_are_those_of_all_runs_of_the_algorithm(estimator):
     for script in itertools.product(range(2), repeat=max(1, p - 1)):
         algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
         ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = algorithm.run(ask, problem.start(), Scripted(script, 2))
+        states = algorithm.run(ask, problem.start(), ReplayGenerator(script, 2))
         errors = [state.estimate - problem.gradient(state.at) for state in states]
         squares.append(np.sum(np.square(errors), axis=1))
     eta = step * problem.length
     found = mean_squares(estimator, problem, eta, p)
     assert found == pytest.approx(np.mean(squares, axis=0), rel=1e-9, abs=1e-20)
-    halved = over_limit(estimator, problem, epsilon, Sizes(2, p))
+    halved = error_over_limit(estimator, problem, epsilon, Sizes(2, p))
     assert halved == pytest.approx(found / 2 * 4 / epsilon**2)
-    longer = over_limit(estimator, problem, epsilon, Sizes(2, p), eta=2.0 * eta)
+    longer = error_over_limit(estimator, problem, epsilon, Sizes(2, p), eta=2.0 * eta)
     assert longer == pytest.approx(
         mean_squares(estimator, problem, 2.0 * eta, p) / 2 * 4 / epsilon**2
     )
@@ -134,15 +134,15 @@ def test_the_printed_sizes_are_the_papers():
     """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
     constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
     at = 2.0**-10
-    assert sizes.printed("sg", 0.5, constants) == Sizes(36, 1)
-    assert sizes.printed("svrg", at, constants) == Sizes(256, 16)
-    assert sizes.printed("spiderg", at, constants) == Sizes(64, 64)
+    assert sizes.compute_printed_sizes("sg", 0.5, constants) == Sizes(36, 1)
+    assert sizes.compute_printed_sizes("svrg", at, constants) == Sizes(256, 16)
+    assert sizes.compute_printed_sizes("spiderg", at, constants) == Sizes(64, 64)
     # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
-    assert sizes.printed("casvrg", at, constants) == Sizes(28, 147)
+    assert sizes.compute_printed_sizes("casvrg", at, constants) == Sizes(28, 147)
     # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
-    assert sizes.printed("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
+    assert sizes.compute_printed_sizes("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
     # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
-    assert sizes.printed("caspiderg", at, constants) == Sizes(8, 512)
-    assert sizes.corrected("casvrg", at, constants) == Sizes(
+    assert sizes.compute_printed_sizes("caspiderg", at, constants) == Sizes(8, 512)
+    assert sizes.compute_corrected_sizes("casvrg", at, constants) == Sizes(
         *(NFWUCASVRG.sample_sizes(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from judging import pairs
 
-from pfbench.claims.shen2019.estimators import METHODS, error_law
+from pfbench.claims.shen2019.epoch_estimators import METHODS, error_law
 from pfbench.claims.shen2019.table1 import (
     GRIDS,
     MUTANTS,
     ORDERS,
     PATHS,
     TABLE,
-    Case,
+    PathCase,
     case,
-    least_cost,
+    min_cost,
 )
 from pfbench.verification.statistics.medians import EARLY_SEEDS
 from pfbench.verification.trial import Trial
@@ -26,7 +26,7 @@ NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
 @pytest.mark.parametrize("estimator", ["svrg", "spiderg", "casvrg", "caspiderg"])
 @pytest.mark.parametrize(("n", "epsilon"), [(500, 0.03), (3000, 0.002)])
 def test_the_least_cost_is_the_least(estimator, n, epsilon):
-    found = least_cost(estimator, n, epsilon, **NUMBERS)
+    found = min_cost(estimator, n, epsilon, **NUMBERS)
 
     def cost(p):
         law = error_law(estimator, p - 1, epsilon / NUMBERS["L"], 1.0, **NUMBERS)
@@ -52,7 +52,7 @@ def test_the_least_cost_is_the_least(estimator, n, epsilon):
 def test_the_constants_of_the_least_cost(estimator, constant, n_power, epsilon_power):
     n, epsilon = 10**7, 1e-6
     expected = constant * n**n_power * epsilon**epsilon_power
-    assert least_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
+    assert min_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
 
 
 @pytest.mark.parametrize("estimator", METHODS)
@@ -66,7 +66,8 @@ def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
 
 @pytest.mark.claims
 @pytest.mark.parametrize(
-    ("estimator", "claim"), [(name, claim) for name, claim in TABLE.items() if claim.takes[0]]
+    ("estimator", "claim"),
+    [(name, claim) for name, claim in TABLE.items() if claim.expected_seconds[0]],
 )
 def test_the_counted_exponents_are_the_tables(estimator, claim, judgements):
     found = judgements(claim)
@@ -84,7 +85,7 @@ def test_the_counted_exponents_are_the_tables(estimator, claim, judgements):
 def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
     """They are found from measured errors, whose noise moves a batch by an eighth."""
     here = case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
-    least = least_cost(estimator, here.n, epsilon)
+    least = min_cost(estimator, here.n, epsilon)
     assert here.period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
     costs = [here.cost(least.p, seed) for seed in range(40)]
     assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)
@@ -95,7 +96,7 @@ def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
     """Errors that are known: 100 ratio/S over the limit; where there is none, 1 is enough."""
     tried = []
 
-    class Known(Case):
+    class Known(PathCase):
         def epoch(self, S, p, seed):
             tried.append(S)
             return float(S), 100.0 * ratio / S
@@ -105,7 +106,7 @@ def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
 
 
 def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
-    class Hopeless(Case):
+    class Hopeless(PathCase):
         def epoch(self, S, p, seed):
             return float(S), 7.0
 

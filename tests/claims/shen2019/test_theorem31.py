@@ -9,7 +9,7 @@ from judging import assert_shown
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019 import theorem31
-from pfbench.claims.shen2019.problems import drawn
+from pfbench.claims.shen2019.finite_sums import draw_family
 from pfbench.claims.shen2019.theorem31 import (
     ERRATA,
     FAMILIES,
@@ -25,7 +25,7 @@ from pfbench.verification.trial import Trial
 def test_the_mean_is_that_of_all_iterates_before_the_last():
     """V = <g, x> + 2|g| on a ball of radius 2, at x_0 .. x_{T-1}; the errors at the same."""
     T, trial = 7, Trial(THEOREM["spiderg"])
-    problem = drawn(trial, FAMILIES["log cosh, l2 ball"])
+    problem = draw_family(trial, FAMILIES["log cosh, l2 ball"])
     algorithm = NFWUSPIDERG(iterations=T, step=0.2, batch=3, period=3)
 
     def gap(x):
@@ -76,7 +76,7 @@ def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 

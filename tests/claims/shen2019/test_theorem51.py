@@ -9,9 +9,9 @@ from pfbench.claims.shen2019.theorem51 import (
     ERRATA,
     LOWER_BOUND,
     MUTANTS,
+    examine_shifted_indices,
     floor,
     queries_elsewhere,
-    shifted_indices,
 )
 
 
@@ -37,7 +37,7 @@ def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(ju
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 
@@ -61,7 +61,7 @@ def at_the_origin(problem):
 
 @pytest.mark.parametrize(
     ("examination", "correction"),
-    [(queries_elsewhere, {"target": at_the_origin}), (shifted_indices, {"shift": 1})],
+    [(queries_elsewhere, {"target": at_the_origin}), (examine_shifted_indices, {"shift": 1})],
 )
 def test_the_corrected_statement_is_not_seen_to_fail(examination, correction):
     found = examination("quick", 1, **correction)

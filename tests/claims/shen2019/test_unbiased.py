@@ -28,7 +28,7 @@ def test_the_methods_are_unbiased_to_rounding(estimator, judgements):
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
-    for claim in mutant.expected:
+    for claim in mutant.expected_claims:
         judgements.assert_caught(mutant, claim)
 
 

@@ -1,8 +1,8 @@
 """What the variants share: declarations, and the schedule of the catalogue's method."""
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.algorithms.base import parameters_of
-from pfbench.verification.subject import make, takes_any
+from pfbench.algorithms.base import get_parameters
+from pfbench.verification.subject import accepts_any_parameters, instantiate_with_parameters
 
 
 class Own:
@@ -17,7 +17,11 @@ class Own:
     def theory(cls, epsilon, constants, **given):
         """Take the schedule of the catalogue's method."""
         right = ALGORITHMS[cls.variant_of].theory(epsilon, constants, **given)
-        return make(cls, right.needed() if takes_any(cls) else (), **parameters_of(right))
+        return instantiate_with_parameters(
+            cls,
+            right.list_required_parameters() if accepts_any_parameters(cls) else (),
+            **get_parameters(right),
+        )
 
 
 class Options:

@@ -32,10 +32,12 @@ def claims_of(variant):
     return [
         claim
         for claim in every
-        if claim.takes[0] is not None and claim.name in named and claim.name not in left_out
+        if claim.expected_seconds[0] is not None
+        and claim.name in named
+        and claim.name not in left_out
     ]
 
 
 def is_slow(variant, claim):
     """Return whether a variant takes long to be held to a claim."""
-    return claim.takes[0] > QUICK or claim.name in getattr(variant, "slow", ())
+    return claim.expected_seconds[0] > QUICK or claim.name in getattr(variant, "slow", ())

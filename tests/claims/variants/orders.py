@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from claims.variants.every import VARIANTS
 
-from pfbench.base.sample import drawn_indices
+from pfbench.base.sample import as_indices
 
 
 class _Rewritten:
@@ -39,7 +39,7 @@ class OneByOne(Exchanged):
 
     @staticmethod
     def _mean(sample, query):
-        indices = drawn_indices(sample)
+        indices = as_indices(sample)
         if hasattr(indices, "counts"):
             indices = np.repeat(indices.indices, indices.counts)
         return sum(query(indices[k : k + 1]) for k in reversed(range(len(indices)))) / len(indices)

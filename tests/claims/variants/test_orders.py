@@ -5,8 +5,8 @@ from claims.variants.every import claims_of
 from claims.variants.orders import REWRITTEN
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.verification.replay import checks, instances
-from pfbench.verification.subject import Subject, Untestable
+from pfbench.verification.replay import replay_checks, replay_instances
+from pfbench.verification.subject import NotTestable, Subject
 from pfbench.verification.trial import Trial
 
 FEW = 2
@@ -24,11 +24,13 @@ def followed():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # one variant divides by a norm that is 0
 @pytest.mark.parametrize(("claim", "variant"), [*followed()])
 def test_a_variant_is_followed_where_queries_have_several_readings(claim, variant, monkeypatch):
-    every = instances.cases(ALGORITHMS[variant.variant_of], "quick")
+    every = replay_instances.cases(ALGORITHMS[variant.variant_of], "quick")
     few = [case for case in every if case.is_extreme and case.problem().n <= FEW]
-    monkeypatch.setattr(checks, "cases", lambda *arguments: iter(few))
+    monkeypatch.setattr(replay_checks, "cases", lambda *arguments: iter(few))
     try:
-        evidence = checks.runs_as_reference(Trial(claim, Subject(variant)), name=variant.variant_of)
-    except Untestable:
+        evidence = replay_checks.runs_as_reference(
+            Trial(claim, Subject(variant)), name=variant.variant_of
+        )
+    except NotTestable:
         return
     assert evidence.decision.verdict != "violated", evidence.decision.reason

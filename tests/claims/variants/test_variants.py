@@ -24,23 +24,23 @@ def test_there_are_forty_variants_and_one_at_least_of_every_method():
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 def test_a_variant_passes_every_check(variant):
-    found = check(variant)
-    assert found.passed, str(found)
+    report = check(variant)
+    assert report.is_passed, str(report)
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize(("variant", "claim"), [*cases()])
 def test_a_variant_passes(variant, claim):
-    found = judge(claim, Subject(variant))
+    verdict = judge(claim, Subject(variant))
     untold = getattr(variant, "untold", {}) | {"shen2019-rem3.1": "has no parameter probability"}
     if claim.name in untold:
-        assert found.lost
-        assert found.verdict in ("failed", "inconclusive")
-        assert untold[claim.name] in found.reason
+        assert verdict.lost
+        assert verdict.verdict in ("failed", "inconclusive")
+        assert untold[claim.name] in verdict.reason
     elif claim.paper == "methods":  # a variant need not tell all that these compare
-        lacks = found.lost and found.reason.startswith("it has no parameter")
+        lacks = verdict.lost and verdict.reason.startswith("it has no parameter")
         expected = ("failed",) if lacks else ("holds", "within-10", "attained", "inconclusive")
-        assert found.verdict in expected, found.reason
+        assert verdict.verdict in expected, verdict.reason
     else:
-        assert found.verdict in ("holds", "within-10", "attained", "disputed"), found.reason
-        assert found.measured.get("verdict") != "violated", found.reason
+        assert verdict.verdict in ("holds", "within-10", "attained", "disputed"), verdict.reason
+        assert verdict.measured.get("verdict") != "violated", verdict.reason

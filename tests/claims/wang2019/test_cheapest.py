@@ -8,7 +8,7 @@ from judging import trial
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.claims.wang2019 import cheapest, table1
 from pfbench.claims.wang2019.estimate import BOWL
-from pfbench.verification.subject import Untestable
+from pfbench.verification.subject import NotTestable
 
 ROOT = 100
 
@@ -45,5 +45,5 @@ class Fixed(ProxSpiderBoost):
 
 
 def test_a_schedule_that_takes_no_batch_is_not_testable_here():
-    with pytest.raises(Untestable):
+    with pytest.raises(NotTestable):
         cheapest.exponent(trial(table1.TABLE["prox-spiderboost"], Fixed), 4.0)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from pfbench.claims.wang2019.common import chain, mapping_sq, without_noise
+from pfbench.claims.wang2019.shared import chain, mapping_sq, noiseless_model
 from pfbench.problems.linear_models import LeastSquares
 
 
 def test_models_without_noise_have_value_0():
-    problem = without_noise(3, kind=LeastSquares, n=30, d=3, scale=3.0)
+    problem = noiseless_model(3, kind=LeastSquares, n=30, d=3, scale=3.0)
     rows, labels = problem.features, problem.labels
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.full(30, 3.0))
     w = np.linalg.lstsq(rows, labels)[0]
@@ -25,7 +25,7 @@ def test_a_chain_has_the_wanted_links(n, links):
 
 
 def test_the_mapping_without_set_and_penalty_is_the_gradient():
-    problem = without_noise(3, kind=LeastSquares, n=30, d=3)
+    problem = noiseless_model(3, kind=LeastSquares, n=30, d=3)
     x = np.array([0.3, -1.0, 2.0])
     g = problem.gradient(x)
     assert mapping_sq(problem)(x) == pytest.approx(g @ g)

@@ -33,14 +33,16 @@ def name(one):
 def test_all_that_is_said_of_it_can_be_used_anywhere():
     expected = {f"wang2019-{key}" for key in (*NAMES, *(f"table1-{row}" for row in ROWS))}
     assert {claim.name for claim in PAPER.claims} == expected
-    assert {claim.name for claim in PAPER.claims if claim.takes[0] is not None} == set(VERDICTS)
+    assert {claim.name for claim in PAPER.claims if claim.expected_seconds[0] is not None} == set(
+        VERDICTS
+    )
     assert (len(PAPER.mutants), len(PAPER.errata)) == (22, 0)
     assert_complete(PAPER)
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize(
-    "claim", [claim for claim in PAPER.claims if claim.takes[0] is not None], ids=name
+    "claim", [claim for claim in PAPER.claims if claim.expected_seconds[0] is not None], ids=name
 )
 def test_verdicts(claim, judgements):
     row = judgements(claim)
@@ -51,4 +53,4 @@ def test_verdicts(claim, judgements):
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", [m for file in FAST for m in file.MUTANTS], ids=name)
 def test_faults_are_caught(mutant, judgements):
-    judgements.assert_caught(mutant, mutant.expected[0])
+    judgements.assert_caught(mutant, mutant.expected_claims[0])

@@ -10,4 +10,4 @@ def test_what_schedules_are_given_by_hand():
     assert table1.online(0.1, constants) == {"online": True}
     sizes = {"snapshot": 1600, "batch": 40, "period": 40}  # 4 sigma/epsilon, sigma = 1
     assert table1.online_spider(0.1, constants) == sizes
-    assert table1.largest_smoothness(0.1, constants) == {"sigma": constants.L_max}
+    assert table1.max_smoothness_sigma(0.1, constants) == {"sigma": constants.L_max}

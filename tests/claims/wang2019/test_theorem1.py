@@ -20,5 +20,5 @@ class Still(SpiderBoost):
 
 def test_a_method_that_makes_no_step_is_failed():
     row = judge(theorem1.THM1, Subject(Still))
-    assert (row.verdict, row.catches) == ("failed", True)
+    assert (row.verdict, row.catches_fault) == ("failed", True)
     assert "no step" in row.reason

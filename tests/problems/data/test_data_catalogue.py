@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.problems.data.cache import cache_folder, located, places
+from pfbench.problems.data.cache import cache_folder, find_file, list_paths
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, data_set
 
 
@@ -28,10 +28,10 @@ def test_every_set_says_where_it_comes_from():
 
 def test_two_sets_never_share_a_file():
     found = [
-        place
+        path
         for record in DATA_SETS.values()
         if record.file is not None
-        for place in places(record, Path("cache"))
+        for path in list_paths(record, Path("cache"))
     ]
     assert len(found) == len(set(found))
 
@@ -81,8 +81,8 @@ def test_a_file_as_cache_folder_is_refused(monkeypatch, tmp_path):
 )
 def test_each_form_of_a_file_is_found(tmp_path, name):
     record = data_set("covertype")
-    assert located(record, tmp_path) is None
+    assert find_file(record, tmp_path) is None
     path = tmp_path / "covtype" / name
     path.parent.mkdir()
     path.touch()
-    assert located(record, tmp_path) == path
+    assert find_file(record, tmp_path) == path

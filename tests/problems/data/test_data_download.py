@@ -17,11 +17,11 @@ import pytest
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.catalogue import DataFile, DataSet
 from pfbench.problems.data.digests import arrays_digest
-from pfbench.problems.data.download import Patience, download, note_beside
+from pfbench.problems.data.download import RetryPolicy, download, note_beside
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.data.management import check, fetch, status
 
-IMPATIENT = Patience(attempts=3, wait=0.0, timeout=5.0)
+IMPATIENT = RetryPolicy(attempts=3, wait=0.0, timeout=5.0)
 N = 20_000
 ROWS = b"".join(b"%+d %d:%d\n" % (1 - 2 * (k % 2), k % 7 + 1, k) for k in range(N))
 SUM = arrays_digest(
@@ -200,7 +200,7 @@ def test_a_file_that_changed_meanwhile_is_sent_whole(server, tmp_path):
     server.body = bytes(len(ROWS))
     part = tmp_path / "toy.part"
     with pytest.raises(DataError):
-        download(server.url, part, name="toy", patience=Patience(attempts=0, wait=0.0))
+        download(server.url, part, name="toy", patience=RetryPolicy(attempts=0, wait=0.0))
     server.body, server.tag = ROWS, '"two"'
     download(server.url, part, name="toy", patience=IMPATIENT)
     assert part.read_bytes() == ROWS
@@ -210,7 +210,7 @@ def test_a_file_of_another_length_is_never_spliced(server, tmp_path):
     server.cuts, server.tag = [100_000], None
     part = tmp_path / "toy.part"
     with pytest.raises(DataError):
-        download(server.url, part, name="toy", patience=Patience(attempts=0, wait=0.0))
+        download(server.url, part, name="toy", patience=RetryPolicy(attempts=0, wait=0.0))
     server.body = ROWS[::-1] + b"\n"
     download(server.url, part, name="toy", patience=IMPATIENT)
     assert part.read_bytes() == server.body
@@ -222,7 +222,7 @@ def test_a_server_with_less_than_the_part_is_asked_anew(server, tmp_path):
     server.cuts, server.tag = [100_000], None
     part = tmp_path / "toy.part"
     with pytest.raises(DataError):
-        download(server.url, part, name="toy", patience=Patience(attempts=0, wait=0.0))
+        download(server.url, part, name="toy", patience=RetryPolicy(attempts=0, wait=0.0))
     server.body = ROWS[:1000]
     download(server.url, part, name="toy", patience=IMPATIENT)
     assert part.read_bytes() == ROWS[:1000]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pfbench.problems.data.cache import located
+from pfbench.problems.data.cache import find_file
 from pfbench.problems.data.catalogue import DATA_SETS, data_set
 from pfbench.problems.data.loading import load_classification, load_ratings
 
@@ -15,7 +15,7 @@ def loaded(name):
     if not os.environ.get("PFBENCH_DATA"):
         pytest.skip("PFBENCH_DATA is not set")
     folder = Path(os.environ["PFBENCH_DATA"])
-    if located(data_set(name), folder) is None:
+    if find_file(data_set(name), folder) is None:
         pytest.skip(f"PFBENCH_DATA has no {name}")
     load = load_ratings if data_set(name).task == "ratings" else load_classification
     return load(data_set(name), folder=folder)

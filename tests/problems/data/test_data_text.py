@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from pfbench.problems.data import ratings, svmlight, tables
-from pfbench.problems.data.text import ContentError, blocks, unpacked
+from pfbench.problems.data import number_tables, ratings, svmlight
+from pfbench.problems.data.block_reader import ContentError, blocks, open_unpacked
 
 
 def read_rows(text, features=9):
-    return svmlight.read(io.BytesIO(text), features)
+    return svmlight.parse_svmlight(io.BytesIO(text), features)
 
 
 def read_table(text, features=2, separator=b","):
-    return tables.read(io.BytesIO(text), features, separator)
+    return number_tables.parse_table(io.BytesIO(text), features, separator)
 
 
 def read_ratings(text):
-    return ratings.read(io.BytesIO(text))
+    return ratings.parse_ratings(io.BytesIO(text))
 
 
 class Sum:
@@ -78,7 +78,7 @@ def pack(folder, name, text, member="inner.txt"):
 
 
 def read_all(path, members=("inner.txt",)):
-    with unpacked(path, path.name, members) as stream:
+    with open_unpacked(path, path.name, members) as stream:
         return stream.read()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pfbench.problems.data import ratings, svmlight
-from pfbench.problems.data.text import ContentError, unpacked
+from pfbench.problems.data.block_reader import ContentError, open_unpacked
 
 ROWS = 100
 TEXTS = [
@@ -45,15 +45,15 @@ def test_a_column_that_is_not_used_may_hold_anything(text, separator, header, or
         for k in range(ROWS)
     ]
     content = header + b"".join(separator.join(row[c] for c in order) + b"\n" for row in rows)
-    found = ratings.read(io.BytesIO(content))
-    assert np.array_equal(found.users, range(ROWS))
-    assert set(found.items) == {7}
-    assert set(found.values) == {3.5}
+    triples = ratings.parse_ratings(io.BytesIO(content))
+    assert np.array_equal(triples.users, range(ROWS))
+    assert set(triples.items) == {7}
+    assert set(triples.values) == {3.5}
 
 
 def test_a_tab_in_an_unused_column():
-    found = ratings.read(io.BytesIO(b"1::2::3::a\tb\n4::5::1::c\n"))
-    assert found.users.tolist() == [1, 4]
+    triples = ratings.parse_ratings(io.BytesIO(b"1::2::3::a\tb\n4::5::1::c\n"))
+    assert triples.users.tolist() == [1, 4]
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,17 @@ def test_a_tab_in_an_unused_column():
 )
 def test_a_column_that_is_used_is_checked(content, says):
     with pytest.raises(ContentError, match=says):
-        ratings.read(io.BytesIO(content))
+        ratings.parse_ratings(io.BytesIO(content))
 
 
 @pytest.mark.parametrize("index", ["1.0", "1e1", "1e0", "+1", "0x1", "1_0", ".1e1"])
 def test_an_index_is_of_digits_alone(index):
     with pytest.raises(ContentError, match="where index:value is expected"):
-        svmlight.read(io.BytesIO(f"1 1:2 3:4\n-1 {index}:2\n".encode()), 20)
+        svmlight.parse_svmlight(io.BytesIO(f"1 1:2 3:4\n-1 {index}:2\n".encode()), 20)
 
 
 def test_an_index_of_digits_is_read_with_any_value():
-    found = svmlight.read(io.BytesIO(b"1 001:1e-3 20:-.5 # 1e1:2\n+1 2:+3\n"), 20)
+    found = svmlight.parse_svmlight(io.BytesIO(b"1 001:1e-3 20:-.5 # 1e1:2\n+1 2:+3\n"), 20)
     assert found.indices.tolist() == [0, 19, 1]
     assert found.data.tolist() == [1e-3, -0.5, 3.0]
 
@@ -86,8 +86,8 @@ def test_an_index_of_digits_is_read_with_any_value():
 def test_xz_is_unpacked(tmp_path):
     path = tmp_path / "a.xz"
     path.write_bytes(lzma.compress(b"1 1:2\n"))
-    with unpacked(path, path.name, ()) as stream:
+    with open_unpacked(path, path.name, ()) as stream:
         assert stream.read() == b"1 1:2\n"
     path.write_bytes(lzma.compress(b"1 1:2\n" * 100)[:-30])
-    with pytest.raises(ContentError, match="damaged"), unpacked(path, path.name, ()) as stream:
+    with pytest.raises(ContentError, match="damaged"), open_unpacked(path, path.name, ()) as stream:
         stream.read()

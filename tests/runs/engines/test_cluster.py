@@ -15,7 +15,7 @@ from stored import made
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.claims.catalogue import verify
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.engines.making import make
+from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -92,7 +92,7 @@ def test_a_cluster_behind_tls(tmp_path):
         assert address.startswith("tls://")
         with closing(Cluster(address)) as engine:
             (one,) = made(engine, [PLAN])
-        assert one.run.counts == make(PLAN).counts
+        assert one.run.counts == execute_plan(PLAN).counts
         with pytest.raises(InputError, match="no Dask scheduler"):
             Cluster(address.replace("tls://", "tcp://"))
 
@@ -102,7 +102,7 @@ def test_runs_have_the_same_bits_and_the_same_environment(engine):
     assert engine.slots == 2
     assert engine.environment() == ThisProcess().environment()
     for plan, one in zip(plans, made(engine, plans), strict=True):
-        alone = make(plan)
+        alone = execute_plan(plan)
         assert one.run.counts == alone.counts
         assert one.run.final == alone.final
         assert one.retries == 0
@@ -144,7 +144,7 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
     endless = [
         PlannedRun(SMOOTH, "misbehaving:Loops", seed, (), 1, time_limit=3000.0) for seed in (0, 1)
     ]
-    going = engine.do([Task(make, (plan,)) for plan in (sound, *endless)])
+    going = engine.do([Task(execute_plan, (plan,)) for plan in (sound, *endless)])
     assert next(going).value.status == "finished"
     time.sleep(0.5)
     going.close()
@@ -156,14 +156,14 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_whose_dask_worker_is_lost_is_made_by_another_and_counted(engine, tmp_path):
-    one = PlannedRun(SMOOTH, f"misbehaving:LosesItsParentOnce[mark={tmp_path / 'm'}]", 0, (), 1)
-    (found,) = made(engine, [one])
+    plan = PlannedRun(SMOOTH, f"misbehaving:LosesItsParentOnce[mark={tmp_path / 'm'}]", 0, (), 1)
+    (found,) = made(engine, [plan])
     assert (found.run.status, found.retries) == ("finished", 1)
 
 
 def test_a_worker_that_differs_makes_nothing(engine):
     found = dict(engine.environment())
-    engine._expected = found | {"numpy": "0.1"}, engine._expected[1]
+    engine._worker_count = found | {"numpy": "0.1"}, engine._worker_count[1]
     (one,) = made(engine, [PLAN])
     assert one.run.status == "killed"
     assert "differ from the others'" in one.run.stop_reason
@@ -226,7 +226,7 @@ def ends_well(text):
 def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
     from pfbench.runs.engines import cluster
 
-    monkeypatch.setattr(cluster, "DESERTED", 1.0)
+    monkeypatch.setattr(cluster, "NO_WORKERS_LEFT", 1.0)
     address, _, worker = processes
     with closing(cluster.Cluster(address)) as engine:
         going = engine.do([Task(time.sleep, (seconds,)) for seconds in (2.0, 300.0, 300.0)])
@@ -252,7 +252,7 @@ def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypa
     monkeypatch.setattr(cluster, "CONNECT", 600.0)
     # A worker that has just begun imports everything before it answers; on a busy machine, slowly.
     monkeypatch.setattr(cluster, "ANSWER", 600.0)
-    monkeypatch.setattr(cluster, "DESERTED", 600.0)
+    monkeypatch.setattr(cluster, "NO_WORKERS_LEFT", 600.0)
     address, scheduler, _ = processes
     reason = f"the Dask scheduler {address} was lost"
     with closing(cluster.Cluster(address)) as engine:
@@ -281,7 +281,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 0.3)
     with distributed.Client(local.scheduler_address, set_as_default=False) as other:
         names = ["first", "second"]
-        foreign = other.map(held, names, pure=False)
+        foreign = other.map(held, names, check_pure=False)
         assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
         with pytest.raises(InputError, match="it is busy; wait, or take another") as error:
             engine.environment()

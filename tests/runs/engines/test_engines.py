@@ -11,7 +11,7 @@ from stored import comparable, made
 
 from pfbench.base.counts import Budget
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.engines.making import make
+from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.store import Store
@@ -43,7 +43,7 @@ def test_what_does_not_fit_is_refused_in_a_row():
 
 def test_a_limit_changes_nothing_of_a_run_that_ends_before():
     limited = replace(plan("Descent"), time_limit=60.0, memory_limit=4e9)
-    assert comparable(make(limited)) == comparable(make(plan("Descent")))
+    assert comparable(execute_plan(limited)) == comparable(execute_plan(plan("Descent")))
 
 
 @pytest.mark.faults
@@ -120,8 +120,8 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
 def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     """A slow measure costs a run neither its soft limit nor its life."""
     noted = []
-    monkeypatch.setattr("pfbench.runs.engines.making.note", noted.append)
-    run = make(plan("Descent", time_limit=5.0))
+    monkeypatch.setattr("pfbench.runs.engines.run_task.note", noted.append)
+    run = execute_plan(plan("Descent", time_limit=5.0))
     assert run.status == "finished"
     # Each iteration notes a deadline when its clock starts, and none when it stands still again.
     deadlines = [numbers[0] for numbers in noted if len(numbers) == 1 and numbers[0] < math.inf]

@@ -13,9 +13,9 @@ from stored import comparable
 
 from pfbench.base.failures import LONGEST, brief
 from pfbench.runs.engines.engine import LocalProcesses
-from pfbench.runs.engines.making import run_of
+from pfbench.runs.engines.run_task import run_from_result
 from pfbench.runs.engines.workers import Result, Task, run_tasks
-from pfbench.runs.execute import sweep
+from pfbench.runs.execute import execute_sweep
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
@@ -31,7 +31,7 @@ def plan(algorithm, problem=PROBLEMS[0], seed=0, **more):
 
 def runs_of(plans, store, engine):
     with closing(engine):
-        return {one.plan: one.entry.run for one in sweep(plans, store, engine)}
+        return {outcome.plan: outcome.entry.run for outcome in execute_sweep(plans, store, engine)}
 
 
 def _on_dask():
@@ -96,7 +96,7 @@ def test_a_run_that_is_not_the_planned_one_is_not_stored(tmp_path):
     asked = plan(FORKING)
     (done,) = runs_of([asked], Store(tmp_path), LocalProcesses(1)).values()
     for change in ({"seed": 1}, {"problem": PROBLEMS[1]}, {"algorithm": "svrg"}):
-        other = run_of(asked, Result(0, replace(done, **change), "done", "", 1.0))
+        other = run_from_result(asked, Result(0, replace(done, **change), "done", "", 1.0))
         assert (other.status, other.problem, other.seed) == ("killed", asked.problem, 0)
         assert "in place of" in other.stop_reason
 
@@ -138,7 +138,7 @@ def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
 def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
     asked = plan(f"misbehaving:{method}")
     store = Store(str(tmp_path))
-    (made,) = sweep([asked], store, LocalProcesses(1))
+    (made,) = execute_sweep([asked], store, LocalProcesses(1))
     kept = store.get(made.entry.key).run
     assert (kept.status, kept.counts.fo) == ("error", 4)
     assert says in kept.stop_reason

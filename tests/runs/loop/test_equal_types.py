@@ -8,7 +8,7 @@ import pytest
 import scipy.io
 
 import pfbench as pf
-from pfbench.points import RankOne, combine, descent, form_of
+from pfbench.points import RankOne, combine, descent, infer_format
 from pfbench.problems import FiniteSum
 from pfbench.sets import L1Ball
 
@@ -94,6 +94,6 @@ def test_moves_of_an_equal_type_have_the_same_bits(kind):
 
 @pytest.mark.parametrize("dtype", [">f8", np.float32, np.int64, np.complex128])
 def test_another_type_is_refused_in_words_that_differ(dtype):
-    form = form_of(np.zeros(2))
+    form = infer_format(np.zeros(2))
     assert not form.is_point(np.zeros(2, dtype))
-    assert form.said(np.zeros(2, dtype)) != form.points.replace("arrays", "an array")
+    assert form.describe(np.zeros(2, dtype)) != form.points.replace("arrays", "an array")

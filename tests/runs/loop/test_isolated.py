@@ -10,7 +10,7 @@ from helpers import tiny_logistic, tiny_recovery
 
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.runs.loop import isolated, processes
 from pfbench.runs.loop.solve import solve
 
@@ -114,7 +114,7 @@ def same(kind, names=None, iterations=7):
         algorithm = pf.algorithm(name, **short | given)
         try:
             here = outcome(PROBLEMS[kind](), algorithm)
-        except (Refused, InputError):
+        except (RefusedError, InputError):
             continue
         assert outcome(PROBLEMS[kind](), algorithm, isolated=True) == here, name
         compared.add(name)
@@ -141,7 +141,7 @@ class Lasting:
     """In place of what starts a process for each run: hands all to the same one."""
 
     def __init__(self):
-        self.child, self.here = processes.started(serve_on)
+        self.child, self.here = processes.start_process(serve_on)
 
     def started(self, serve, threads):
         here, far = multiprocessing.Pipe()
@@ -177,7 +177,7 @@ def lasting():
 @pytest.mark.slow
 def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monkeypatch):
     """On every kind of problem that it fits, of vectors and of matrices, in one other process."""
-    monkeypatch.setattr(isolated, "started", lasting.started)
+    monkeypatch.setattr(isolated, "start_process", lasting.started)
     compared = {kind: same(kind, iterations=4) for kind in PROBLEMS}
     of_matrices = compared.pop("factored") | compared.pop("matrix")
     assert set.union(of_matrices, *compared.values()) == {*ALGORITHMS}
@@ -187,8 +187,8 @@ def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(lasting, monke
 
 def test_what_finds_the_problem_in_its_memory_finds_nothing(methods):
     problem, cheat = tiny_logistic(), methods.Cheat(iterations=3)
-    found = solve(problem, cheat)
-    assert (found.status, found.counts.sfo) == ("finished", 0)
+    run = solve(problem, cheat)
+    assert (run.status, run.counts.sfo) == ("finished", 0)
     alone = solve(problem, cheat, isolated=True)
     assert alone.status == "error"
     assert "unpack" in alone.stop_reason

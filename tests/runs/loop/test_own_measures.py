@@ -6,14 +6,15 @@ from helpers import assert_one_sentence
 from own_things import Quadratic
 
 from pfbench.base.errors import InputError
-from pfbench.measures import named
+from pfbench.measures import select_measures as named
 from pfbench.runs.engines.engine import LocalProcesses
-from pfbench.runs.engines.making import make
-from pfbench.runs.execute import sweep
+from pfbench.runs.engines.run_task import execute_plan
+from pfbench.runs.execute import execute_sweep
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop, reached, recorded
+from pfbench.runs.loop.stop import Stop, first_rows_reaching, list_recorded_measures
+from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
+from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.selecting import chosen_measures, chosen_problem
 from pfbench.runs.storage.store import Store
 
 PROBLEM, DESCENT = "own_things:Quadratic", "misbehaving:Descent[iterations=6,step=0.5]"
@@ -31,14 +32,14 @@ def plan(*measures, algorithm=DESCENT, **more):
 
 
 def test_a_measure_is_a_column_under_its_name_and_in_final():
-    run = make(plan("distance_to_best"))
+    run = execute_plan(plan("distance_to_best"))
     assert run.columns == (*TRACE_COLUMNS, "distance_to_best")
     np.testing.assert_allclose(run.trace["distance_to_best"], distances())
     assert run.final["distance_to_best"] == run.trace["distance_to_best"].iloc[-1]
 
 
 def test_an_interval_has_two_columns_and_no_certificate():
-    run = make(plan("bracket"))
+    run = execute_plan(plan("bracket"))
     assert run.columns == (*TRACE_COLUMNS, "bracket", "bracket_lower")
     assert (run.trace["bracket"] - run.trace["bracket_lower"]).round(12).tolist() == [2.0] * 7
     assert {"bracket", "bracket_lower"} <= set(run.final)
@@ -47,7 +48,7 @@ def test_an_interval_has_two_columns_and_no_certificate():
 
 def test_none_is_not_defined_and_any_number_is_a_float():
     fw = "frank-wolfe[iterations=2,step=open-loop]"
-    run = make(plan("sometimes", algorithm=fw))
+    run = execute_plan(plan("sometimes", algorithm=fw))
     assert np.isnan(run.trace["sometimes"][0])
     assert run.trace["sometimes"][1:].tolist() == [2.0, 2.0]
     assert type(run.rows[1][-1]) is float
@@ -57,19 +58,22 @@ def test_none_is_not_defined_and_any_number_is_a_float():
 def test_a_target():
     """The first distance at most 0.2 |m| is that of x_3."""
     stop = Stop("own_things:distance_to_best", 0.2 * float(distances()[0]))
-    measures, stop = recorded(("value",), stop)
-    run = make(PlannedRun(PROBLEM, DESCENT, 0, measures, 1, stop=stop))
+    measures, stop = list_recorded_measures(("value",), stop)
+    run = execute_plan(PlannedRun(PROBLEM, DESCENT, 0, measures, 1, stop=stop))
     assert (run.status, run.iterations) == ("target", 3)
     assert run.stop_reason.startswith("distance_to_best = ")
-    assert reached([stop], run)[0]["calls"]["fo"] == 3
+    assert first_rows_reaching([stop], run)[0]["calls"]["fo"] == 3
 
 
 def test_a_target_of_its_own_is_recorded_once():
     stop = Stop("m:a", 1.0)
-    assert recorded(("m:a", "value"), stop) == (("m:a", "value"), Stop("a", 1.0))
-    assert recorded(("value",), stop) == (("value", "m:a"), Stop("a", 1.0))
-    assert recorded(("value",), Stop("fw_gap", 1.0)) == (("value",), Stop("fw_gap", 1.0))
-    assert recorded((), None) == ((), None)
+    assert list_recorded_measures(("m:a", "value"), stop) == (("m:a", "value"), Stop("a", 1.0))
+    assert list_recorded_measures(("value",), stop) == (("value", "m:a"), Stop("a", 1.0))
+    assert list_recorded_measures(("value",), Stop("fw_gap", 1.0)) == (
+        ("value",),
+        Stop("fw_gap", 1.0),
+    )
+    assert list_recorded_measures((), None) == ((), None)
 
 
 # --- it can not change the run --------------------------------------------------------------------
@@ -85,12 +89,14 @@ def told(run):
 @pytest.mark.parametrize("algorithm", [DESCENT, "nfwu-sg[batch=3,iterations=5,step=0.1]"])
 @pytest.mark.parametrize("measure", ["spoils", "slow", "distance_to_best"])
 def test_a_measure_changes_no_bit_of_the_run(measure, algorithm):
-    assert told(make(plan(measure, algorithm=algorithm))) == told(make(plan(algorithm=algorithm)))
+    assert told(execute_plan(plan(measure, algorithm=algorithm))) == told(
+        execute_plan(plan(algorithm=algorithm))
+    )
 
 
 def test_a_measure_that_writes_into_the_estimate_is_told_so():
     fw = "frank-wolfe[iterations=2,step=open-loop]"
-    run = make(plan("spoils_the_estimate", algorithm=fw))
+    run = execute_plan(plan("spoils_the_estimate", algorithm=fw))
     assert run.status == "error"
     assert "the measure spoils_the_estimate failed: ValueError: " in run.stop_reason
     assert "read-only" in run.stop_reason
@@ -101,7 +107,7 @@ def test_a_matrix_is_given_as_a_copy():
     problem = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
     svrg = "nfwu-svrg[batch=7,period=4,iterations=10,step=0.1,output=last]"
     with_it, without = (
-        make(PlannedRun(problem, svrg, 0, measures, 1))
+        execute_plan(PlannedRun(problem, svrg, 0, measures, 1))
         for measures in (("own_things:wanders",), ())
     )
     assert with_it.status == "finished"
@@ -124,7 +130,7 @@ def test_a_matrix_is_given_as_a_copy():
     ],
 )
 def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
-    run = make(plan(name, "distance_to_best"))
+    run = execute_plan(plan(name, "distance_to_best"))
     # |x|_1 is above 0.15 from the second iterate on; see own_things.
     assert np.abs(0.5 * MEAN).sum() < 0.15 < np.abs(0.75 * MEAN).sum()
     assert (run.status, run.iterations, run.counts.fo) == ("error", 2, 2)
@@ -135,7 +141,7 @@ def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
 def test_a_failure_at_the_output_alone_is_an_error_too():
     """The output is looked at once more, without the estimate that made the iterate."""
     algorithm = "frank-wolfe[iterations=1,step=open-loop]"
-    run = make(plan("fails_at_the_output", algorithm=algorithm))
+    run = execute_plan(plan("fails_at_the_output", algorithm=algorithm))
     assert run.status == "error"
     assert run.final["fails_at_the_output"] is None
     assert run.trace["fails_at_the_output"].tolist() == [0.0, 0.0]
@@ -145,10 +151,10 @@ def test_other_runs_go_on(tmp_path):
     """In worker processes, too; the rows are stored like any other."""
     small = DESCENT.replace("0.5", "0.01")
     plans = [plan("fails"), plan("fails", algorithm=small), plan("norm")]
-    found = {o.plan: o.entry.run for o in sweep(plans, Store(tmp_path), LocalProcesses(2))}
+    found = {o.plan: o.entry.run for o in execute_sweep(plans, Store(tmp_path), LocalProcesses(2))}
     assert [found[one].status for one in plans] == ["error", "finished", "finished"]
     assert found[plans[0]].stop_reason == "the measure fails failed: ValueError: no good"
-    again = list(sweep(plans, Store(tmp_path), LocalProcesses(2)))
+    again = list(execute_sweep(plans, Store(tmp_path), LocalProcesses(2)))
     assert [outcome.origin for outcome in again] == ["stored"] * 3
 
 
@@ -172,7 +178,7 @@ def test_other_runs_go_on(tmp_path):
     ],
 )
 def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
-    problem = chosen_problem(PROBLEM)
+    problem = select_problem(PROBLEM)
     with pytest.raises(InputError) as error:
         chosen_measures(problem, [f"own_things:{name}" for name in names])
     assert_one_sentence(error, words)
@@ -180,11 +186,11 @@ def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
 
 def test_a_measure_of_the_problem_is_not_replaced():
     with pytest.raises(InputError, match="the name norm is taken"):
-        chosen_measures(chosen_problem("own_things:Stated"), ["own_things:norm"])
+        chosen_measures(select_problem("own_things:Stated"), ["own_things:norm"])
 
 
 def test_names_of_the_catalogue_are_what_they_were():
-    problem = chosen_problem(PROBLEM)
+    problem = select_problem(PROBLEM)
     names = ["fw_gap", "value"]
     assert chosen_measures(problem, names) == named(problem, names)
     with pytest.raises(InputError, match="'fw_gap'"):
@@ -199,8 +205,8 @@ def test_a_measure_that_changes_its_problem_leaves_nothing_behind(tmp_path):
             "own_things:Quadratic", "prox-gd[iterations=3,step=0.1]", 0, (measure,), 1
         )
 
-    clean = make(plan("value"))
-    spoilt, after = (make(plan(name)) for name in ("own_things:moves_the_centres", "value"))
+    clean = execute_plan(plan("value"))
+    spoilt, after = (execute_plan(plan(name)) for name in ("own_things:moves_the_centres", "value"))
     assert spoilt.status == "finished"
     assert [row[-1] for row in after.rows] == [row[-1] for row in clean.rows]
     assert after.final == clean.final

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.runs.loop.rows import Rows, rows_of
+from pfbench.runs.loop.trace_rows import TraceRows, make_rows
 
 WHOLE = st.integers(1 - 2**53, 2**53 - 1)
 NUMBER = st.floats()
@@ -17,7 +17,7 @@ TABLES = st.lists(st.tuples(WHOLE, NUMBER, WHOLE), max_size=6)
 def read(table):
     """Return the rows of a table, read from its columns."""
     whole, numbers, others = zip(*table, strict=True) if table else ((), (), ())
-    return rows_of([np.array(whole, np.int64), np.array(numbers), np.array(others, np.int64)])
+    return make_rows([np.array(whole, np.int64), np.array(numbers), np.array(others, np.int64)])
 
 
 def told(rows):
@@ -28,7 +28,7 @@ def told(rows):
 @given(TABLES, st.integers(-8, 8), st.slices(6))
 def test_they_are_the_tuples(table, at, part):
     rows = read(table)
-    assert isinstance(rows, Rows)
+    assert isinstance(rows, TraceRows)
     assert (len(rows), told(rows), repr(rows)) == (len(table), told(table), repr(table))
     assert told(rows[part]) == told(table[part])
     assert told(reversed(rows)) == told(reversed(table))

@@ -14,16 +14,16 @@ from scipy.stats import chi2
 import pfbench
 from pfbench.algorithms import algorithm
 from pfbench.base import arrays
-from pfbench.base.arrays import Recycled
+from pfbench.base.arrays import VectorPool
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
 from pfbench.oracles import Ledger
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs.loop.drive import drive
-from pfbench.runs.loop.ready import ready
+from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
@@ -313,10 +313,10 @@ def test_a_watcher_is_told_every_iteration_while_the_clock_stands_still(dense, w
     told = []
 
     def watch(at):
-        told.append((at.iterations, at.arrival[1]))
+        told.append((at.iterations, at.target_row[1]))
         time.sleep(0.1)
 
-    run = drive(ready(dense, walk(iterations=4)), Ledger(), seed=0, every=3, watch=watch)
+    run = drive(resolve_run(dense, walk(iterations=4)), Ledger(), seed=0, every=3, watch=watch)
     assert told == [(1, 1), (2, 2), (3, 3), (4, 4)]
     assert run.seconds < 0.3
     alone = solve(dense, walk(iterations=4), every=3)
@@ -411,7 +411,7 @@ def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
             return Backend()
 
     problem = FirstOrder(dense.features, dense.labels, dense.set, dense.alpha)
-    with pytest.raises(Refused, match="nfwu-casvrg asks for hessian") as error:
+    with pytest.raises(RefusedError, match="nfwu-casvrg asks for hessian") as error:
         solve(problem, algorithm("nfwu-casvrg", **EPOCH))
     assert_one_sentence(error, "nonconvex-logistic")
     assert solve(problem, algorithm("nfwu-svrg", **EPOCH)).status == "finished"
@@ -423,7 +423,7 @@ def test_a_missing_constant_is_refused_by_name(dense):
             return replace(super().constants(start), L2_ms=np.inf)
 
     problem = Unknown(dense.features, dense.labels, dense.set, dense.alpha)
-    with pytest.raises(Refused, match="needs the constant L2_ms"):
+    with pytest.raises(RefusedError, match="needs the constant L2_ms"):
         solve(problem, algorithm("nfwu-casvrg", epsilon=0.1))
     assert solve(problem, algorithm("nfwu-casvrg", **EPOCH)).status == "finished"
 
@@ -480,7 +480,7 @@ def test_nothing_is_asked_before_a_refusal(dense, walk):
     class Demanding(walk):
         requires = frozenset({"telepathy"})
 
-    with pytest.raises(Refused, match="walk asks for telepathy"):
+    with pytest.raises(RefusedError, match="walk asks for telepathy"):
         solve(problem, Demanding())
     assert asked == []
 
@@ -495,7 +495,7 @@ def test_estimator_error_is_not_final(dense, walk):
 @pytest.mark.parametrize(("measures", "held"), [(("fw_gap",), 0), (("estimator_error",), 1)])
 def test_a_gradient_is_kept_no_longer_than_it_is_measured(monkeypatch, measures, held):
     """While the next one is made, Frank-Wolfe holds none, and its state one that is measured."""
-    living, found, take = set(), [], Recycled.take
+    living, found, take = set(), [], VectorPool.take
 
     def told(self):
         found.append(len(living))
@@ -505,7 +505,7 @@ def test_a_gradient_is_kept_no_longer_than_it_is_measured(monkeypatch, measures,
         return vector
 
     monkeypatch.setattr(arrays, "_LONG", 1)
-    monkeypatch.setattr(Recycled, "take", told)
+    monkeypatch.setattr(VectorPool, "take", told)
     method = algorithm("frank-wolfe", step="open-loop", iterations=6)
     run = solve(tiny_recovery(), method, measures=measures, every=10)
     assert run.status == "finished"

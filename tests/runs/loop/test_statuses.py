@@ -405,7 +405,7 @@ def test_a_method_that_raises_is_told_by_its_line_and_the_name_that_was_meant(de
     run = solve(dense, Typo())
     assert (run.status, run.iterations) == ("error", 2)
     assert run.stop_reason.endswith("has no attribute 'gradent': did you mean 'gradient'?")
-    assert (run.place.file, run.place.code) == (__file__, "ask.gradent(x)")
+    assert (run.error_location.file, run.error_location.code) == (__file__, "ask.gradent(x)")
     assert "ask.gradent(x)" in run._repr_html_()
     assert "measures at the output" not in run._repr_html_()
 
@@ -417,12 +417,12 @@ def test_a_refusal_by_an_oracle_is_told_by_the_methods_line(dense, walk):
 
     run = solve(dense, Undeclared())
     assert "name it in `requires`" in run.stop_reason
-    assert run.place.code == "ask.batch(np.zeros(1, dtype=np.int64), x)"
+    assert run.error_location.code == "ask.batch(np.zeros(1, dtype=np.int64), x)"
 
 
 def test_a_finished_run_has_no_such_line(dense, walk):
     run = solve(dense, walk())
-    assert (run.place, run.note) == (None, "")
+    assert (run.error_location, run.note) == (None, "")
 
 
 def test_a_point_that_is_changed_in_place_is_said_and_no_number_depends_on_it(dense, walk):

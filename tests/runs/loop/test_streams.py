@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pfbench.runs.loop.streams import PURPOSES, Ahead, stream
+from pfbench.runs.loop.streams import PURPOSES, PrefetchingGenerator, stream
 
 
 def numpys(seed, purpose="algorithm"):
@@ -49,7 +49,7 @@ def transcript(rng, seed, length=400):
 @pytest.mark.parametrize("seed", range(6))
 def test_every_draw_is_numpys(seed):
     rng = stream(seed, "algorithm")
-    assert isinstance(rng, Ahead)
+    assert isinstance(rng, PrefetchingGenerator)
     for (name, ours), (_, theirs) in zip(
         transcript(rng, seed), transcript(numpys(seed), seed), strict=True
     ):

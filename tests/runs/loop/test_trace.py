@@ -8,7 +8,7 @@ from pfbench.algorithms import algorithm
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.state import State
 from pfbench.measures import available, fw_gap
-from pfbench.points import Factored, combine, keep
+from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
@@ -30,7 +30,7 @@ every_choice = pytest.mark.parametrize("chosen", CHOICES, ids=lambda choice: cho
 
 def bits(x):
     """Return all numbers of a point, to be compared exactly."""
-    if isinstance(x, Factored):
+    if isinstance(x, FactoredMatrix):
         weights, left, right = x.factors()
         return tuple(a.tobytes() for a in (weights, left, right, x.values()))
     return (x.tobytes(),)
@@ -150,7 +150,7 @@ def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
     states = walk().run(ask, problem.start(), streamed("algorithm"))
     for row, state in zip(run.rows[1:], states, strict=True):
         counts, value = row[1 : 1 + len(COUNTED)], row[-1]
-        assert counts == tuple(ledger.spent)
+        assert counts == tuple(ledger.counts_array)
         assert value == problem.value(keep(state.x))
 
 
@@ -219,7 +219,7 @@ def test_measures_and_the_algorithm_see_one_another_never(dense, walk):
 @pytest.mark.parametrize(("first", "second"), [("value", "fw_gap"), ("fw_gap", "objective")])
 def test_adding_a_measure_changes_no_other_column(problem, first, second):
     chosen = CHOICES[3]
-    one = solve(problem, chosen, seed=1, measures=[first])
+    run = solve(problem, chosen, seed=1, measures=[first])
     two = solve(problem, chosen, seed=1, measures=[second, first])
     columns = [*COUNTED, first]
-    assert rows(one, columns) == rows(two, columns)
+    assert rows(run, columns) == rows(two, columns)

@@ -7,7 +7,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.adapters import ScipyMinimize, from_functions
-from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.runtimes import runtimes
 from pfbench.sets import Simplex
 
@@ -33,7 +33,7 @@ def test_it_is_no_finished_run_and_no_target_reached(value, more):
     run = pf.solve(on_simplex(value), METHOD, measures="objective", **more)
     assert (run.status, run.final["objective"]) == ("diverged", None)
     assert run.stop_reason == "the objective at the output is not finite"
-    assert run.first("objective", -1.0) is None
+    assert run.first_value("objective", -1.0) is None
 
 
 def test_a_value_that_is_undefined_on_the_way_changes_nothing():
@@ -53,4 +53,4 @@ def test_a_black_box_on_an_undefined_function_diverges(method):
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
 def test_such_a_row_is_no_hit_of_a_comparison(value):
     run = pf.solve(on_simplex(value), METHOD, measures="objective")
-    assert runtimes([run], pf.Stop("objective", -1.0), Price.of("fo")).hits == 0
+    assert runtimes([run], pf.Stop("objective", -1.0), Cost.from_weights("fo")).hits == 0

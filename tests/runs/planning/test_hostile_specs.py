@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.runs.planning import toml
-from pfbench.runs.planning.plan import MOST_RUNS, own_in_full
-from pfbench.runs.planning.spec import NEEDED, OPTIONAL, read_spec
-from pfbench.runs.planning.template import LONGEST, filled, names_in
+from pfbench.runs.planning.plan import MOST_RUNS, user_imports
+from pfbench.runs.planning.spec import NEEDED, OPTIONAL, load_spec
+from pfbench.runs.planning.template import LONGEST, fill_template, placeholder_names
 
 SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text("utf-8"))
@@ -52,7 +52,7 @@ def refusal(tmp_path):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         started = time.monotonic()
         with pytest.raises(InputError) as caught:
-            read_spec(path)
+            load_spec(path)
         assert time.monotonic() - started < 20.0
         sentence = str(caught.value)
         assert "spec.toml" in sentence
@@ -127,9 +127,9 @@ def test_nothing_but_a_name_stands_in_braces(refusal, template):
 
 def test_doubled_braces_are_literal():
     values = {"b": "{seed}", "seed": 3}
-    text = filled("{{b}} {b} {seed}{{}}", where="x", giver="y", values=values)
+    text = fill_template("{{b}} {b} {seed}{{}}", location="x", giver="y", values=values)
     assert text == "{b} {seed} 3{}"
-    assert names_in("{{b}} {b} {seed}", where="x") == {"b", "seed"}
+    assert placeholder_names("{{b}} {b} {seed}", location="x") == {"b", "seed"}
 
 
 def test_values_that_make_a_template_very_long_are_refused(refusal):
@@ -190,12 +190,12 @@ def test_brackets_and_dots_in_texts_and_comments_count_nothing(tmp_path):
         SWEEP.replace("{b}", "3")
         + f'about = """{"[{." * 50}"""\ntitle = \'{"[." * 50}\'\n# {"[." * 50}\nseeds = [1, 2]\n'
     )
-    assert len(read_spec(path).runs()) == 2
+    assert len(load_spec(path).runs()) == 2
 
 
 def test_a_file_without_an_end_is_not_read_for_ever():
     with pytest.raises(InputError, match="larger than"):
-        read_spec(toml.Path("/dev/zero"))
+        load_spec(toml.Path("/dev/zero"))
 
 
 # --- what is announced ----------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_a_file_without_an_end_is_not_read_for_ever():
 
 def test_every_text_that_own_code_is_called_with_is_told():
     selectors = [f"os:system[command={text},n={k}]" for text in ("ls", "rm -r x") for k in range(9)]
-    assert own_in_full(["sfw[batch=1]", *selectors, "a:b"]) == [
+    assert user_imports(["sfw[batch=1]", *selectors, "a:b"]) == [
         "os:system[command=ls or rm -r x,n=0 to 8 (9 numbers)]",
         "a:b",
     ]
@@ -234,7 +234,7 @@ def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, rep
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(text + begin if report else begin + text, encoding="utf-8", errors="replace")
     try:
-        assert 0 < len(read_spec(path).runs()) <= MOST_RUNS
+        assert 0 < len(load_spec(path).runs()) <= MOST_RUNS
     except PfbenchError as error:
         assert str(error)  # noqa: PT017
     else:
@@ -246,12 +246,12 @@ def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, rep
 @given(st.text(alphabet="{}b!:.[]()0_ é", max_size=30))
 def test_any_template_is_filled_or_refused(template):
     doubled = template.replace("{", "{{").replace("}", "}}")
-    assert filled(doubled, where="x", giver="y", values={}) == template
+    assert fill_template(doubled, location="x", giver="y", values={}) == template
     try:
-        text = filled(template, where="x", giver="y", values={"b": 1})
+        text = fill_template(template, location="x", giver="y", values={"b": 1})
     except InputError:
         return
-    assert names_in(template, where="x") <= {"b"}
+    assert placeholder_names(template, location="x") <= {"b"}
     assert text.count("1") == template.count("{b}") or "{{" in template
 
 
@@ -261,4 +261,4 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "bytes.toml"
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"bytes\.toml"):
-        read_spec(path)
+        load_spec(path)

@@ -12,23 +12,23 @@ from own_things import Penalised, Quadratic
 from scipy.optimize import minimize_scalar
 
 from pfbench.algorithms import algorithm
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.protocols import Problem
 from pfbench.base.sample import Sample
-from pfbench.runs.engines.making import make
+from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning import resolve as resolving
+from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
-from pfbench.runs.storage.planned import keys_of
+from pfbench.runs.storage.run_keys import compute_keys
 
 ROWS, COLUMNS = 20, 3
 DESCENT = "misbehaving:Descent"
 
 
 def own(name):
-    return chosen_problem(f"own_things:{name}")
+    return select_problem(f"own_things:{name}")
 
 
 def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
@@ -86,9 +86,9 @@ def test_a_class_a_function_and_an_object():
 def test_it_goes_by_its_selector():
     problem = own("Quadratic[rows=7]")
     assert (problem.name, dict(problem.parameters)) == ("own_things:Quadratic", {"rows": 7})
-    run = make(plan("own_things:Quadratic[rows=7]"))
+    run = execute_plan(plan("own_things:Quadratic[rows=7]"))
     assert run.problem == "own_things:Quadratic[rows=7]"
-    assert solve(problem, chosen_algorithm(DESCENT)).problem == "own_things:Quadratic[rows=7]"
+    assert solve(problem, select_algorithm(DESCENT)).problem == "own_things:Quadratic[rows=7]"
 
 
 def test_all_of_the_interface_is_there():
@@ -102,7 +102,9 @@ def test_what_it_has_is_used_as_it_is():
     assert problem.constants(problem.start()).L_f == 1.0
     assert problem.lacks == {"smooth": "it has a ball"}
     assert not hasattr(problem.open(np.random.default_rng(0)), "batch")
-    with pytest.raises(Refused, match="asks for batch, which own_things:Stated does not offer"):
+    with pytest.raises(
+        RefusedError, match="asks for batch, which own_things:Stated does not offer"
+    ):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
 
 
@@ -122,7 +124,7 @@ def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
     assert (constants.n, constants.D) == (ROWS, 1.4)
     assert set(constants.derivations) == {"n", "D"}
     assert problem.lacks["hessian"] == "it states no Hessians"
-    with pytest.raises(Refused, match="offers no Hessians"):
+    with pytest.raises(RefusedError, match="offers no Hessians"):
         backend.hessian(x)
 
 
@@ -156,9 +158,9 @@ def test_without_component_gradients_a_method_that_needs_them_is_refused():
     lacks = {name for name in problem.lacks if not name.startswith("norm")}
     missing = {"hessian", "batch", "difference", "table", "component_smoothness"}
     assert lacks == {"smooth", "polytope", *missing}
-    with pytest.raises(Refused, match="states neither component"):
+    with pytest.raises(RefusedError, match="states neither component"):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
-    with pytest.raises(Refused, match="no component gradients"):
+    with pytest.raises(RefusedError, match="no component gradients"):
         problem.component(0, np.zeros(3))
     assert solve(problem, algorithm("frank-wolfe", iterations=2)).status == "finished"
 
@@ -181,7 +183,7 @@ def test_a_penalty_is_the_prox():
     for at, y in zip(found, x - 0.2 * g, strict=True):
         best = minimize_scalar(lambda z, y=y: 0.2 * 2.0 * abs(z) + (z - y) ** 2 / 2)
         assert at == pytest.approx(best.x, abs=1e-6)
-    run = solve(problem, chosen_algorithm(DESCENT))
+    run = solve(problem, select_algorithm(DESCENT))
     assert run.final["objective"] == run.final["value"] + Penalised.penalty.value(run.x)
 
 
@@ -198,7 +200,7 @@ def test_what_does_not_fit_is_refused(name, refused):
     ):
         try:
             assert solve(problem, one).status == "finished"
-        except Refused:
+        except RefusedError:
             found.add(one.name)
     assert found == refused
 
@@ -211,22 +213,22 @@ def test_a_projection_counts_where_there_is_something_to_project_onto():
 
 
 def test_a_theorems_schedule_needs_its_constants():
-    with pytest.raises(Refused, match="needs the constant delta"):
+    with pytest.raises(RefusedError, match="needs the constant delta"):
         solve(own("Quadratic"), algorithm("frank-wolfe", epsilon=0.1))
 
 
 def test_its_run_is_that_of_the_object_itself():
     """Same bits and counts as a problem that states all by itself."""
     chosen = algorithm("frank-wolfe", iterations=7, step="open-loop")
-    one, other = solve(own("Quadratic"), chosen), solve(own("Stated"), chosen)
-    assert one.counts == other.counts
-    np.testing.assert_array_equal(one.x, other.x)
+    run, other = solve(own("Quadratic"), chosen), solve(own("Stated"), chosen)
+    assert run.counts == other.counts
+    np.testing.assert_array_equal(run.x, other.x)
     assert other.final["norm"] == np.linalg.norm(other.x)
 
 
 def test_iterates_are_those_of_plain_numpy():
     """Gradient steps from 0 towards the mean m: x_t = (1 - 0.99^t) m."""
-    run = make(plan(measures=("value",), algorithm=f"{DESCENT}[iterations=9]"))
+    run = execute_plan(plan(measures=("value",), algorithm=f"{DESCENT}[iterations=9]"))
     problem = Quadratic()
     mean = problem.centres.mean(axis=0)
     values = [
@@ -238,7 +240,7 @@ def test_iterates_are_those_of_plain_numpy():
 
 
 def test_a_measure_that_its_problem_fails_ends_the_run():
-    run = make(plan("own_things:FailsLater", measures=("value",)))
+    run = execute_plan(plan("own_things:FailsLater", measures=("value",)))
     assert run.status == "error"
     assert run.stop_reason == "the measure value failed: KeyError: 'value'"
     assert (run.iterations, run.counts.fo) == (1, 1)
@@ -302,7 +304,7 @@ def module(tmp_path, monkeypatch):
 
 
 def key(**more):
-    return keys_of([plan(**more)], {})[plan(**more)].key
+    return compute_keys([plan(**more)], {})[plan(**more)].key
 
 
 @pytest.mark.usefixtures("module")
@@ -347,14 +349,14 @@ def test_every_name_and_parameter_is_in_the_key():
         plan(algorithm="owned_by_tests:Plain"),
         plan(algorithm="owned_by_tests:Plain[step=2]"),
     ]
-    assert len({keys.key for keys in keys_of(plans, {}).values()}) == len(plans)
+    assert len({keys.key for keys in compute_keys(plans, {}).values()}) == len(plans)
 
 
 def test_runs_that_differ_by_a_limit_are_one_family():
     """For somebody's own method, too, if it says that its iterations are a limit."""
     plans = [plan(algorithm=f"own_things:Anytime[iterations={k}]") for k in (3, 5)]
     plans.append(plan(algorithm="own_things:Anytime[iterations=5,step=0.5]"))
-    first, longer, other = keys_of(plans, {}).values()
+    first, longer, other = compute_keys(plans, {}).values()
     assert first.family == longer.family != other.family
     assert len({first.key, longer.key, other.key}) == 3
 
@@ -363,23 +365,26 @@ def test_runs_that_differ_by_a_limit_are_one_family():
 def test_a_module_without_source_is_refused():
     py_compile.compile("owned_by_tests.py", "bare_for_tests.pyc")
     with pytest.raises(InputError) as error:
-        keys_of([plan(measures=("bare_for_tests:norm",))], {})
+        compute_keys([plan(measures=("bare_for_tests:norm",))], {})
     assert_one_sentence(error, "bare_for_tests has no Python source")
 
 
 @pytest.mark.usefixtures("module")
 def test_the_stores_note_names_the_module():
-    note = keys_of([plan("owned_by_tests:make")], {})[plan("owned_by_tests:make")].source
+    note = compute_keys([plan("owned_by_tests:make")], {})[plan("owned_by_tests:make")].source
     assert "owned_by_tests" in note["modules"]
 
 
 @pytest.mark.usefixtures("module")
 def test_edited_data_are_another_digest():
-    before = chosen_problem("owned_by_tests:read").digest
-    assert chosen_problem("owned_by_tests:read").digest == before
+    before = select_problem("owned_by_tests:read").digest
+    assert select_problem("owned_by_tests:read").digest == before
     np.savetxt("centres.txt", np.eye(20, 3))
-    assert chosen_problem("owned_by_tests:read").digest != before
+    assert select_problem("owned_by_tests:read").digest != before
 
 
 def test_a_problem_is_built_once_for_many_runs():
-    assert resolve(plan(seed=1)).on.problem is resolve(plan(seed=2, every=3)).on.problem
+    assert (
+        resolve(plan(seed=1)).built_problem.problem
+        is resolve(plan(seed=2, every=3)).built_problem.problem
+    )

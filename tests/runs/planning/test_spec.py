@@ -14,9 +14,9 @@ from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.runs.loop.stop import Stop, reached
-from pfbench.runs.planning.plan import own_in_full
-from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.loop.stop import Stop, first_rows_reaching
+from pfbench.runs.planning.plan import user_imports
+from pfbench.runs.planning.spec import load_spec
 
 WHOLE = f"""
 name = "whole"
@@ -44,7 +44,7 @@ SCHEMA = json.loads(
 
 def read(tmp_path, text):
     (tmp_path / "spec.toml").write_text(text)
-    return read_spec(tmp_path / "spec.toml")
+    return load_spec(tmp_path / "spec.toml")
 
 
 def valid(text):
@@ -88,12 +88,12 @@ def test_the_example_of_the_documentation(tmp_path):
     assert valid(example)
     sweep = read(tmp_path, example)
     assert len(sweep.runs()) == 10 * (4 + 2 * 2)
-    assert own_in_full(sweep.own_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
+    assert user_imports(sweep.user_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
 
 
 def test_own_algorithms_are_named_and_not_imported(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = ["no_such:Method[iterations=3]", "no_such:Other"]\n'
-    selectors = read(tmp_path, text).own_selectors
+    selectors = read(tmp_path, text).user_selectors
     assert selectors == ["no_such:Method[iterations=3]", "no_such:Other"]
 
 
@@ -150,7 +150,7 @@ def test_what_is_needed_must_be_there(tmp_path):
     with pytest.raises(InputError, match="algorithms is missing"):
         read(tmp_path, f'problems = "{SMALL}"\n')
     with pytest.raises(InputError, match="cannot be read"):
-        read_spec(tmp_path / "none.toml")
+        load_spec(tmp_path / "none.toml")
 
 
 def test_a_target_is_reached_at_the_first_row_below_it():
@@ -161,5 +161,5 @@ def test_a_target_is_reached_at_the_first_row_below_it():
     ]
     targets = [Stop("gap", level) for level in (1.0, 0.5, 0.1)]
     run = replace(made_run(), columns=columns, rows=rows)
-    found = [one["calls"] and one["calls"]["sfo"] for one in reached(targets, run)]
+    found = [one["calls"] and one["calls"]["sfo"] for one in first_rows_reaching(targets, run)]
     assert found == [20, 40, None]

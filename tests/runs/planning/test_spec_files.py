@@ -12,9 +12,9 @@ from command_line import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.base.errors import InputError, Mistakes
-from pfbench.runs.planning.labels import labels_of
-from pfbench.runs.planning.spec import GIGABYTE, read_spec
+from pfbench.base.errors import InputError, InputErrors
+from pfbench.runs.planning.labels import make_labels
+from pfbench.runs.planning.spec import GIGABYTE, load_spec
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads(
@@ -55,7 +55,7 @@ calls = 1e3
 
 def read(tmp_path, text):
     (tmp_path / "spec.toml").write_text(text)
-    return read_spec(tmp_path / "spec.toml")
+    return load_spec(tmp_path / "spec.toml")
 
 
 def valid(text):
@@ -174,9 +174,9 @@ def test_an_order_that_is_none(tmp_path, old, new, says):
 def test_without_measures_that_of_the_targets_is_drawn(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = "frank-wolfe"\ntargets = "{{}}=0.1"\n'
     (study,) = read(tmp_path, text.format("fw_gap")).studies
-    assert study.measures == study.recorded == ("fw_gap",)
+    assert study.measures == study.recorded_measures == ("fw_gap",)
     (study,) = read(tmp_path, text.format("mine:error")).studies
-    assert (study.measures, study.recorded) == (("error",), ("mine:error",))
+    assert (study.measures, study.recorded_measures) == (("error",), ("mine:error",))
     assert study.stop.measure == "error"
 
 
@@ -189,7 +189,7 @@ def test_a_file_has_one_study_or_several(tmp_path):
     assert len(spec.runs()) == 1 + 2 * 2 * 2
     assert {run.memory_limit for run in rows.runs()} == {2 * GIGABYTE}
     assert {run.budget.lo for run in rows.runs()} == {100, 1000}
-    run = rows.every_plan(rows.problems[1], rows.algorithms[0], rows.settings[0])[1]
+    run = rows.all_plans(rows.problems[1], rows.algorithms[0], rows.settings[0])[1]
     assert (run.seed, run.problem) == (1, f"{SMALL[:-1]},seed=3]")
     assert run.algorithm == "nfwu-sg[batch=5,iterations=8,step=0.1]"
 
@@ -207,16 +207,20 @@ def test_each_figure_of_the_papers_has_a_spec_of_both_scales_with_its_orders():
     for paper, number in figures.items():
         for k in range(1, number + 1):
             name = f"{paper}-fig{k}"
-            quick = read_spec(ROOT / "reports" / f"{name}.toml")
-            whole = read_spec(ROOT / "reports" / "paper" / f"{name}.toml")
+            quick = load_spec(ROOT / "reports" / f"{name}.toml")
+            whole = load_spec(ROOT / "reports" / "paper" / f"{name}.toml")
             assert (quick.name, whole.name) == (name, f"{name}-paper")
             for spec in (quick, whole):
                 assert all(study.orderings for study in spec.studies), spec.name
                 for study in spec.studies:  # the least p-value of its seeds can decide an order
                     ways = comb(2 * len(study.seeds), len(study.seeds))
-                    assert 2 * study.ordered_pairs / ways <= 0.05, spec.name
+                    assert 2 * study.ordering_pair_count / ways <= 0.05, spec.name
             said = [
-                {(one.source, one.order) for study in spec.studies for one in study.orderings}
+                {
+                    (ordering.source, ordering.order)
+                    for study in spec.studies
+                    for ordering in study.orderings
+                }
                 for spec in (quick, whole)
             ]
             assert said[0] == said[1]
@@ -263,9 +267,9 @@ def test_all_mistakes_are_told_at_once(tmp_path):
         .replace("memory_limit = 2", "memory_limit = -2")
         .replace('algorithms = ["frank-wolfe[iterations=3]"]', "")
     )
-    with pytest.raises(Mistakes) as refused:
+    with pytest.raises(InputErrors) as refused:
         read(tmp_path, text)
-    told = refused.value.each
+    told = refused.value.messages
     assert all(sentence.startswith("unknown") or "spec.toml" in sentence for sentence in told)
     for says in (
         "study 1: the field algorithms is missing",
@@ -280,9 +284,9 @@ def test_all_mistakes_are_told_at_once(tmp_path):
 
 def test_templates_are_looked_at_beside_other_mistakes(tmp_path):
     text = STUDIES.replace("{batch}", "{bach}").replace("memory_limit = 2", "memory_limit = 0")
-    with pytest.raises(Mistakes) as refused:
+    with pytest.raises(InputErrors) as refused:
         read(tmp_path, text)
-    told = refused.value.each
+    told = refused.value.messages
     assert len(told) == 3
     for says in ("names {bach}", "setting.batch is used nowhere", "memory_limit=0"):
         assert sum(says in sentence for sentence in told) == 1, says
@@ -290,9 +294,9 @@ def test_templates_are_looked_at_beside_other_mistakes(tmp_path):
 
 def test_templates_are_all_looked_at(tmp_path):
     text = STUDIES.replace("{batch}", "{bach}").replace("lo = ", 'lo = "-1", po = ')
-    with pytest.raises(Mistakes) as refused:
+    with pytest.raises(InputErrors) as refused:
         read(tmp_path, text)
-    told = " ".join(refused.value.each)
+    told = " ".join(refused.value.messages)
     assert "study 2: algorithms.SG" in told
     assert "names {bach}, for which setting 'few' has no values" in told
     assert "study 2: budget = 'lo=-1,po=100'" in told
@@ -300,10 +304,10 @@ def test_templates_are_all_looked_at(tmp_path):
 
 def test_of_very_many_mistakes_the_first_are_told(tmp_path):
     fields = "\n".join(f"field{k} = 1" for k in range(100))
-    with pytest.raises(Mistakes) as refused:
+    with pytest.raises(InputErrors) as refused:
         read(tmp_path, f'{fields}\nproblems = "{SMALL}"\nalgorithms = "frank-wolfe"\n')
-    assert len(refused.value.each) == 21
-    assert refused.value.each[-1] == "There are 80 more mistakes like these."
+    assert len(refused.value.messages) == 21
+    assert refused.value.messages[-1] == "There are 80 more mistakes like these."
 
 
 # --- labels ---------------------------------------------------------------------------------------
@@ -321,7 +325,7 @@ def test_of_very_many_mistakes_the_first_are_told(tmp_path):
     ],
 )
 def test_a_label_is_what_distinguishes(selectors, labels):
-    assert labels_of(selectors) == labels
+    assert make_labels(selectors) == labels
 
 
 @given(
@@ -337,7 +341,7 @@ def test_a_label_is_what_distinguishes(selectors, labels):
 )
 def test_labels_are_as_many_as_selectors(chosen):
     texts = [f"{name}[{','.join(f'{k}={v}' for k, v in given.items())}]" for name, given in chosen]
-    found = labels_of(texts)
+    found = make_labels(texts)
     assert len(set(found)) == len(texts)
     assert all(label.partition("[")[0] in text for label, text in zip(found, texts, strict=True))
 
@@ -381,16 +385,16 @@ order = ["SG", "FW"]
 
 def test_units_forms_and_what_is_ours_are_read(tmp_path):
     (study,) = read(tmp_path, PUBLISHED).studies
-    assert study.assumed == ("the noise has variance 1", "steps are 1/L")
-    assert study.forms_of("FW") == ("FW, open loop", "FW, line search")
-    assert study.forms_of("SG") == ("SG",)
+    assert study.assumed_settings == ("the noise has variance 1", "steps are 1/L")
+    assert study.expand_form("FW") == ("FW, open loop", "FW, line search")
+    assert study.expand_form("SG") == ("SG",)
     (unit,), (setting,) = study.units, study.settings
-    assert study.charged(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
-    assert study.charged(unit, "SG", setting.values) == {"sfo": 1.0}
+    assert study.unit_cost(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
+    assert study.unit_cost(unit, "SG", setting.values) == {"sfo": 1.0}
     (order,) = study.orderings
-    assert (order.place, order.states) == ("section 5", "we set the step to 0.1")
-    assert order.published
-    assert study.ordered_pairs == 2
+    assert (order.location, order.stated_settings) == ("section 5", "we set the step to 0.1")
+    assert order.is_published
+    assert study.ordering_pair_count == 2
     assert valid(PUBLISHED)
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.planning.tune import Tuned
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.tune import TunedMethod
 
 SCHEMA = json.loads(
     (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ t = [8, 9]
 
 def read(tmp_path, text):
     (tmp_path / "spec.toml").write_text(text)
-    return read_spec(tmp_path / "spec.toml")
+    return load_spec(tmp_path / "spec.toml")
 
 
 def valid(text):
@@ -63,20 +63,20 @@ def test_the_search_is_planned_beside_the_runs(tmp_path):
 
 def test_own_methods_that_are_tuned_are_told_of(tmp_path):
     spec = read(tmp_path, SPEC.replace("nfwu-sg[batch={b},iterations={t}", "my:SG[b={b},t={t}"))
-    assert {text.partition("[")[0] for text in spec.own_selectors} == {"my:SG"}
+    assert {text.partition("[")[0] for text in spec.user_selectors} == {"my:SG"}
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=3), st.integers(1, 40))
 def test_as_many_points_for_all(sizes, trials):
     grid = {name: list(range(size)) for name, size in zip("abc", sizes, strict=False)}
     whole = [dict(zip(grid, chosen, strict=True)) for chosen in product(*grid.values())]
-    points = Tuned("m", "m", grid).points(trials)
+    points = TunedMethod("m", "m", grid).points(trials)
     assert len(points) == min(trials, len(whole))
     assert points == [point for point in whole if point in points]
 
 
 def test_points_of_a_larger_grid_are_spread():
-    points = Tuned("m", "m", {"a": range(6), "b": range(6)}).points(6)
+    points = TunedMethod("m", "m", {"a": range(6), "b": range(6)}).points(6)
     assert len({point["a"] for point in points}) >= 4
     assert len({point["b"] for point in points}) >= 4
 

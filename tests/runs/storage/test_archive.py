@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.runs.storage.archive import Archive, opened, write_archive
+from pfbench.runs.storage.archive import Archive, open_archive, write_archive
 
 ABOUT = {
     "pfbench": "0.1.0",
@@ -41,7 +41,7 @@ def forged(path, files, about=ABOUT, info=None, form=zipfile.ZIP_DEFLATED):
 
 
 def refusal(path):
-    with pytest.raises(InputError) as refused, opened(path):
+    with pytest.raises(InputError) as refused, open_archive(path):
         pass
     said = str(refused.value)
     assert "\n" not in said
@@ -53,8 +53,8 @@ def test_what_is_written_is_read_and_the_same_content_has_the_same_bytes(path, t
     write_archive(path, FILES, ABOUT)
     write_archive(tmp_path / "b.zip", dict(reversed(FILES.items())), ABOUT)
     assert path.read_bytes() == (tmp_path / "b.zip").read_bytes()
-    with opened(path) as archive:
-        assert archive.about["name"] == "mine"
+    with open_archive(path) as archive:
+        assert archive.manifest["name"] == "mine"
         assert {name: archive.read(name) for name in archive.names} == FILES
         (tmp_path / "there").mkdir()
         archive.unpack(tmp_path / "there")
@@ -118,7 +118,7 @@ def test_a_size_that_is_a_lie_is_found(path):
     name = b"code/mine.py"
     at = data.rindex(name) - 46 + 24  # the size in the central directory
     path.write_bytes(data[:at] + (7).to_bytes(4, "little") + data[at + 4 :])
-    with pytest.raises(InputError, match="no whole archive"), opened(path) as archive:
+    with pytest.raises(InputError, match="no whole archive"), open_archive(path) as archive:
         archive.read("code/mine.py")
 
 
@@ -158,7 +158,7 @@ def test_a_manifest_that_is_none(path, about):
 def test_a_file_without_its_hash_is_found(path):
     hashes = dict.fromkeys(FILES, "0" * 64)
     forged(path, FILES, json.dumps({"schema": 1, **ABOUT, "files": hashes}).encode())
-    with opened(path) as archive, pytest.raises(InputError, match="does not match its hash"):
+    with open_archive(path) as archive, pytest.raises(InputError, match="does not match its hash"):
         archive.read("spec.toml")
 
 

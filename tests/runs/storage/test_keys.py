@@ -6,7 +6,7 @@ import pytest
 
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.storage import keys, planned
+from pfbench.runs.storage import content_keys, run_keys
 
 
 def pool(path, version):
@@ -24,23 +24,23 @@ OURS = pool("/site-packages/numpy.libs/libscipy_openblas64_.so", "0.3.31")
 
 @pytest.mark.parametrize("path", ["/site-packages/scs.libs/libopenblas.so"])
 def test_the_blas_of_a_library_that_no_run_uses_changes_no_key(monkeypatch, path):
-    monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS])
-    alone = keys.environment()
-    monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS, pool(path, "0.3.15")])
-    assert keys.environment() == alone
+    monkeypatch.setattr(content_keys, "threadpool_info", lambda: [OURS])
+    alone = content_keys.environment()
+    monkeypatch.setattr(content_keys, "threadpool_info", lambda: [OURS, pool(path, "0.3.15")])
+    assert content_keys.environment() == alone
 
 
 def test_a_library_without_metadata_is_absent(monkeypatch):
-    monkeypatch.setattr(keys, "_LIBRARIES", ("numpy", "no-such-library-of-anybody"))
-    assert keys.environment()["no-such-library-of-anybody"] == "absent"
+    monkeypatch.setattr(content_keys, "_LIBRARIES", ("numpy", "no-such-library-of-anybody"))
+    assert content_keys.environment()["no-such-library-of-anybody"] == "absent"
 
 
 @pytest.mark.parametrize("path", ["/site-packages/scipy.libs/libopenblas.so", "/usr/lib/blas.so"])
 def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path):
-    monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS])
-    alone = keys.environment()
-    monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS, pool(path, "0.3.15")])
-    assert keys.environment() != alone
+    monkeypatch.setattr(content_keys, "threadpool_info", lambda: [OURS])
+    alone = content_keys.environment()
+    monkeypatch.setattr(content_keys, "threadpool_info", lambda: [OURS, pool(path, "0.3.15")])
+    assert content_keys.environment() != alone
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path
         # These import names of packages that load them on first use.
         ("pfbench.verification.instruments.indefinite", "pfbench.sets.balls"),
         ("pfbench.verification.instruments.indefinite", "pfbench.sets.box"),
-        ("pfbench.runs.planning.own_problem", "pfbench.problems.base"),
+        ("pfbench.runs.planning.user_problem", "pfbench.problems.base"),
     ],
 )
 def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):
-    assert reached in keys.reachable(frozenset({module}))
+    assert reached in content_keys.reachable(frozenset({module}))
 
 
 def test_every_home_of_a_name_is_a_module_that_has_it():
     for package in ("pfbench", "pfbench.problems", "pfbench.sets"):
-        homes = keys._homes(package)
+        homes = content_keys._homes(package)
         assert homes
         for name, home in homes.items():
             assert hasattr(import_module(home), name)
@@ -75,5 +75,5 @@ def test_every_home_of_a_name_is_a_module_that_has_it():
 )
 def test_a_run_reaches_the_set_and_the_penalty_of_its_problem(problem, home):
     plan = PlannedRun(problem, "prox-gd[iterations=2,step=0.1]", 0, (), 1)
-    reached = keys.reachable(planned.modules_of(plan, resolve(plan)))
+    reached = content_keys.reachable(run_keys.root_modules(plan, resolve(plan)))
     assert f"pfbench.sets.{home}" in reached

@@ -1,7 +1,7 @@
 """The kinds of entries: what one place says of them and another checks belongs together."""
 
-from pfbench.runs.storage.kinds import KINDS
-from pfbench.runs.storage.schema import ROWS
+from pfbench.runs.storage.entry_kinds import KINDS
+from pfbench.runs.storage.field_types import ROWS
 
 
 def test_every_kind_has_fields_and_a_place_of_its_own():

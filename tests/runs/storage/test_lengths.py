@@ -9,8 +9,8 @@ from command_line import SMALL, SVRG
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines.engine import ThisProcess
-from pfbench.runs.engines.making import make
-from pfbench.runs.execute import expected, sweep
+from pfbench.runs.engines.run_task import execute_plan
+from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.index import NAME
@@ -27,7 +27,9 @@ def budget(most, plan=PLAN):
 
 
 def outcomes(folder, *plans):
-    found = {outcome.plan: outcome for outcome in sweep(plans, Store(folder), ThisProcess())}
+    found = {
+        outcome.plan: outcome for outcome in execute_sweep(plans, Store(folder), ThisProcess())
+    }
     return [found[plan] for plan in plans]
 
 
@@ -47,7 +49,7 @@ def test_a_smaller_budget_cuts_the_stored_run(tmp_path, most):
     assert how(tmp_path, longer) == ["made"]
     (outcome,) = outcomes(tmp_path, shorter)
     assert outcome.origin == "cut"
-    cut, alone = outcome.entry.run, make(shorter)
+    cut, alone = outcome.entry.run, execute_plan(shorter)
     # The trace is that of the run with the smaller budget alone, bit for bit.
     np.testing.assert_array_equal(columns(cut), columns(alone))
     assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
@@ -86,7 +88,7 @@ def test_a_larger_budget_runs_what_the_budget_ended_and_nothing_else(tmp_path):
     for larger in (budget(600), PLAN, replace(PLAN, budget=Budget(lo=50))):
         (outcome,) = outcomes(tmp_path, larger)
         assert outcome.origin == "stored"
-        np.testing.assert_array_equal(columns(outcome.entry.run), columns(make(larger)))
+        np.testing.assert_array_equal(columns(outcome.entry.run), columns(execute_plan(larger)))
 
 
 def test_other_time_limits_repeat_nothing_that_ended_before(tmp_path):
@@ -119,7 +121,7 @@ def test_of_two_limits_the_first_one_cuts(tmp_path, most):
     how(tmp_path, PLAN)
     both = replace(PLAN, budget=most)
     (outcome,) = outcomes(tmp_path, both)
-    cut, alone = outcome.entry.run, make(both)
+    cut, alone = outcome.entry.run, execute_plan(both)
     assert outcome.origin == "cut"
     assert 0 < cut.iterations < 9
     np.testing.assert_array_equal(columns(cut), columns(alone))
@@ -155,7 +157,11 @@ def test_what_would_come_about_is_told_and_nothing_written(tmp_path):
     how(tmp_path, budget(250))
     (tmp_path / NAME).unlink()
     plans = [budget(100), budget(250), budget(500)]
-    assert list(expected(plans, tmp_path, ThisProcess()).values()) == ["cut", "stored", "made"]
+    assert list(predict_origins(plans, tmp_path, ThisProcess()).values()) == [
+        "cut",
+        "stored",
+        "made",
+    ]
     assert not (tmp_path / NAME).exists()
 
 
@@ -188,7 +194,7 @@ def test_fewer_iterations_are_cut_and_more_are_made(tmp_path):
     assert how(tmp_path, budget(1000)) == ["stored"]
     for fewer in (1, 6):
         (outcome,) = outcomes(tmp_path, long(fewer))
-        cut, alone = outcome.entry.run, make(long(fewer))
+        cut, alone = outcome.entry.run, execute_plan(long(fewer))
         assert outcome.origin == "cut"
         assert (cut.status, cut.stop_reason) == (alone.status, alone.stop_reason)
         assert cut.status == "finished"
@@ -206,7 +212,7 @@ def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
     # What of both ends it first is not known, where neither has been recorded.
     both = replace(long(7, seldom), budget=Budget(sfo=200))
     (outcome,) = outcomes(tmp_path, both)
-    alone = make(both)
+    alone = execute_plan(both)
     assert outcome.entry.run.status == alone.status
     assert outcome.entry.run.iterations == alone.iterations
 
@@ -218,7 +224,7 @@ def test_budget_and_iterations_together(tmp_path, iterations, most):
     how(tmp_path, budget(250), budget(120, long(6)))
     plan = budget(most, long(iterations))
     (outcome,) = outcomes(tmp_path, plan)
-    found, alone = outcome.entry.run, make(plan)
+    found, alone = outcome.entry.run, execute_plan(plan)
     assert found.status == alone.status
     assert (found.iterations, found.parameters) == (alone.iterations, alone.parameters)
     assert told(found)[1:] == told(alone)[1:]
@@ -236,18 +242,18 @@ def test_a_method_that_stops_by_itself_is_not_made_longer(tmp_path):
         one = replace(plan, algorithm=stops % iterations)
         (outcome,) = outcomes(tmp_path, one)
         assert outcome.origin == ("stored" if iterations > last else "cut")
-        assert outcome.entry.run.counts == make(one).counts
+        assert outcome.entry.run.counts == execute_plan(one).counts
         assert outcome.entry.run.parameters["iterations"] == iterations
 
 
 def test_a_target_at_an_iterate_that_a_longer_run_does_not_record(tmp_path):
     descent = "prox-gd[step=0.1,iterations=10]"
     plan = replace(PLAN, problem=VECTORS, algorithm=descent, measures=("value",), every=4)
-    aimed = replace(plan, stop=Stop("value", make(long(6, plan)).rows[-1][-1]))
+    aimed = replace(plan, stop=Stop("value", execute_plan(long(6, plan)).rows[-1][-1]))
     (short,) = outcomes(tmp_path, long(6, aimed))
     assert (short.entry.run.status, short.entry.run.iterations) == ("target", 6)
     (outcome,) = outcomes(tmp_path, aimed)
-    assert told(outcome.entry.run) == told(make(aimed))
+    assert told(outcome.entry.run) == told(execute_plan(aimed))
     assert outcome.entry.run.iterations == 8
 
 
@@ -257,7 +263,7 @@ def test_a_run_of_other_limits_is_told_as_it_was_planned(tmp_path):
     plan = replace(PLAN, algorithm=other, budget=Budget(lo=8))
     (outcome,) = outcomes(tmp_path, plan)
     assert outcome.origin == "cut"
-    alone = make(plan)
+    alone = execute_plan(plan)
     for name in ("problem", "algorithm", "parameters", "schedule", "seed", "unmet"):
         assert getattr(outcome.entry.run, name) == getattr(alone, name)
 
@@ -344,11 +350,11 @@ def test_a_cut_hides_no_target_that_its_last_iterate_reaches(tmp_path):
         ("value",),
         1,
     )
-    values = [row[-1] for row in make(plan).rows]
+    values = [row[-1] for row in execute_plan(plan).rows]
     seldom = replace(plan, every=5, stop=Stop("value", values[1]))
     how(tmp_path, replace(seldom, budget=Budget(lo=9)))
     smaller = replace(seldom, budget=Budget(lo=1))
     (outcome,) = outcomes(tmp_path, smaller)
-    fresh = make(smaller)
+    fresh = execute_plan(smaller)
     assert (fresh.status, fresh.iterations) == ("target", 1)
     assert (outcome.entry.run.status, outcome.entry.run.iterations) == ("target", 1)

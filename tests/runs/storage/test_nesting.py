@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.runs.storage.content import decoded
-from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.serialization import decode_json
 
 MOST = 32
 VALUES = st.recursive(
@@ -27,13 +27,13 @@ def test_brackets_in_texts_do_not_count(value, more):
         value = [value, "[" * 50]
     text = json.dumps(value).encode()
     if depth(value) <= MOST:
-        assert decoded(text) == value
+        assert decode_json(text) == value
     else:
-        with pytest.raises(Damaged, match="nested more than 32 deep"):
-            decoded(text)
+        with pytest.raises(DamagedFileError, match="nested more than 32 deep"):
+            decode_json(text)
 
 
 @pytest.mark.parametrize("before", [b'"\\\\",', b'"a\\"",', b'"\\u005b",', b'"]]]]",'])
 def test_what_ends_like_a_text_hides_no_depth(before):
-    with pytest.raises(Damaged, match="nested more than"):
-        decoded(b"[" + before + b"[" * 100_000)
+    with pytest.raises(DamagedFileError, match="nested more than"):
+        decode_json(b"[" + before + b"[" * 100_000)

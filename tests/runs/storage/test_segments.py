@@ -12,12 +12,12 @@ import pytest
 from stored import ENVIRONMENT, RECOVERY, SVRG, key_of, made_run
 
 from pfbench.base.errors import StorageError
-from pfbench.runs.storage import gathering, packing, upkeep
-from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage import compaction, maintenance, segment_writer
+from pfbench.runs.storage.compaction import compact, compact_if_many
+from pfbench.runs.storage.content_keys import source_note
+from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.exports import export
-from pfbench.runs.storage.exports.curves import View
-from pfbench.runs.storage.gathering import pack_down, pack_if_many
-from pfbench.runs.storage.keys import source_note
+from pfbench.runs.storage.exports.measure_curves import ExportView
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
@@ -64,8 +64,8 @@ def test_nothing_changes_but_where_the_runs_lie(store, tmp_path):
     keys, rows = store.keys_put, store.rows()
     before = answers(store, keys), {key: store.read("run", key) for key in keys}
     for form in ("csv-wide", "csv-long", "benchopt"):
-        export(store, [r for r in rows if r["kind"] == "run"], form, tmp_path / form, View())
-    assert pack_down(store) == gathering.PackedDown(13, 1)
+        export(store, [r for r in rows if r["kind"] == "run"], form, tmp_path / form, ExportView())
+    assert compact(store) == compaction.CompactionReport(13, 1)
     assert loose(store) == []
     for one in (store, Store(store.folder)):
         assert (answers(one, keys), {key: one.read("run", key) for key in keys}) == before
@@ -75,15 +75,15 @@ def test_nothing_changes_but_where_the_runs_lie(store, tmp_path):
         assert one.get(key_of("none")) is None
     for form in ("csv-wide", "csv-long", "benchopt"):
         again = tmp_path / f"{form} again"
-        export(store, [r for r in rows if r["kind"] == "run"], form, again, View())
+        export(store, [r for r in rows if r["kind"] == "run"], form, again, ExportView())
         for path in again.iterdir():
             assert path.read_bytes() == (tmp_path / form / path.name).read_bytes()
-    assert upkeep.check_files(store) == (14, [])
-    assert pack_down(store) == gathering.PackedDown(0, 0)
+    assert maintenance.check_files(store) == (14, [])
+    assert compact(store) == compaction.CompactionReport(0, 0)
 
 
 def test_any_reader_of_parquet_queries_a_segment(store):
-    pack_down(store)
+    compact(store)
     found = ds.dataset([str(path) for path in store.folder.glob("segments/*/runs.parquet")])
     asked = found.to_table(columns=["seed", "sfo"], filter=ds.field("algorithm") == FW)
     assert sorted(asked["seed"].to_pylist()) == [1, 3, 5, 7, 9, 11]
@@ -92,11 +92,11 @@ def test_any_reader_of_parquet_queries_a_segment(store):
 
 
 def test_a_group_of_rows_ends_where_the_problem_does(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "GROUP", 4)
+    monkeypatch.setattr(segment_writer, "GROUP", 4)
     store = filled(tmp_path)
     keys = [*store.keys()]
     before = answers(store, keys)
-    pack_down(store)
+    compact(store)
     file = pq.ParquetFile(segment_of(store) / "runs.parquet")
     parts = [file.read_row_group(k)["algorithm"].to_pylist() for k in range(file.num_row_groups)]
     assert all(len(set(part)) == 1 and len(part) <= 4 for part in parts)
@@ -104,8 +104,8 @@ def test_a_group_of_rows_ends_where_the_problem_does(tmp_path, monkeypatch):
 
 
 def test_runs_of_very_many_columns_take_several_segments(store, monkeypatch):
-    monkeypatch.setattr(packing, "MOST_TRACES", 1)
-    assert pack_down(store).segments > 1
+    monkeypatch.setattr(segment_writer, "MOST_TRACES", 1)
+    assert compact(store).segments > 1
     assert [*Store(store.folder).keys()] == store.keys_put
 
 
@@ -115,32 +115,32 @@ def test_a_run_of_the_first_layout_is_packed(store):
     text = table.schema.metadata[b"pfbench"]
     pq.write_table(table.replace_schema_metadata({b"pfbench": text}), store.path(key_of(1)))
     before = repr(store.get(key_of(1)))
-    pack_down(store)
+    compact(store)
     assert repr(store.get(key_of(1))) == before
 
 
 def test_a_run_that_is_made_again_takes_the_place_of_a_packed_one(store):
-    pack_down(store)
+    compact(store)
     store.put(key_of(0), made_run(0, status="budget"), ENVIRONMENT)
     for _ in range(2):
         assert store.get(key_of(0)).run.status == "budget"
         (row,) = [row for row in store.rows() if row["key"] == key_of(0)]
         assert row["status"] == "budget"
-        assert upkeep.check_files(store)[0] == 14
-        pack_down(store)
+        assert maintenance.check_files(store)[0] == 14
+        compact(store)
     assert loose(store) == []
     assert len(store.segments.names) == 2
 
 
 def test_a_sweep_packs_down_what_is_too_many(store):
-    pack_if_many(store, 13)
+    compact_if_many(store, 13)
     assert len(loose(store)) == 13
     partial = store.folder / "segments" / ".000009-abcdefab.partial"
     partial.mkdir(parents=True)
-    pack_if_many(store, 12)  # somebody else is at it
+    compact_if_many(store, 12)  # somebody else is at it
     assert len(loose(store)) == 13
     partial.rmdir()
-    pack_if_many(store, 12)
+    compact_if_many(store, 12)
     assert (loose(store), [*store.keys()]) == ([], store.keys_put)
 
 
@@ -156,23 +156,23 @@ def test_a_full_disk_leaves_the_single_files(store, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(StorageError, match="free some space"):
-            pack_down(store)
-        pack_if_many(store, 1)
+            compact(store)
+        compact_if_many(store, 1)
     assert loose(store) == store.keys_put
     assert not [*store.folder.glob("segments/*")]
     assert answers(store, store.keys_put) == before
 
 
 def test_a_file_that_is_written_while_it_is_packed_stays_and_counts(store, monkeypatch):
-    write = packing.write_segment
+    write = segment_writer.write_segment
 
     def meanwhile(runs, folder):
         write(runs, folder)
         store.put(key_of(0), made_run(0, status="budget"), ENVIRONMENT)
         store.path(key_of(1)).unlink()
 
-    monkeypatch.setattr(packing, "write_segment", meanwhile)
-    pack_down(store)
+    monkeypatch.setattr(segment_writer, "write_segment", meanwhile)
+    compact(store)
     assert loose(store) == [key_of(0)]
     assert store.get(key_of(0)).run.status == "budget"
     assert store.get(key_of(1)) is not None
@@ -183,10 +183,10 @@ def test_gc_removes_a_segment_that_a_killed_process_left(store):
     partial = store.folder / "segments" / ".000001-abcdefab.partial"
     partial.mkdir(parents=True)
     (partial / "runs.parquet").write_bytes(b"half")
-    assert upkeep.collect(store).kept["young"] == 1
+    assert maintenance.collect_garbage(store).retained["young"] == 1
     for path in (partial / "runs.parquet", partial):
         os.utime(path, (0, 0))
-    assert upkeep.collect(store).leftovers == [partial / "runs.parquet"]
+    assert maintenance.collect_garbage(store).leftovers == [partial / "runs.parquet"]
     assert not partial.exists()
 
 
@@ -197,7 +197,7 @@ def test_gc_removes_a_segment_that_a_killed_process_left(store):
 def packed(tmp_path_factory):
     store = filled(tmp_path_factory.mktemp("packed"))
     store.keys_put = [*store.keys()]
-    pack_down(store)
+    compact(store)
     return store
 
 
@@ -221,18 +221,18 @@ def test_no_flipped_bit_and_no_cut_changes_an_answer(packed, tmp_path, seed):
     store = Store(tmp_path / "s")
     for key in packed.keys_put:
         try:
-            found = store.look("run", key)
-        except Damaged:
+            found = store.stat_entry("run", key)
+        except DamagedFileError:
             continue
         assert found is None or repr(found[0]) == before[key]
     shown = {row["key"]: dict(row) for row in packed.rows()}
     listing = store.listing()
     assert all(dict(row) == shown[row["key"]] for row in listing.rows)
-    _, damaged = upkeep.check_files(store)
+    _, damaged = maintenance.check_files(store)
     assert damaged
-    _, damaged = upkeep.check_files(store, repair=True)
+    _, damaged = maintenance.check_files(store, repair=True)
     assert all(one.aside is not None for one in damaged)
-    assert upkeep.check_files(store)[1] == []
+    assert maintenance.check_files(store)[1] == []
     again = answers(store, store.keys())
     assert all(again[key] == before[key] for key in again)
     assert [*(store.folder / "damaged" / "segments").iterdir()]
@@ -240,21 +240,21 @@ def test_no_flipped_bit_and_no_cut_changes_an_answer(packed, tmp_path, seed):
 
 def test_one_damaged_run_is_told_and_the_others_are_kept(store, caplog):
     """Its hash is wrong, and everything else is right."""
-    write = packing.digest_of
+    write = segment_writer.run_digest
     first = store.read("run", key_of(0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            packing,
-            "digest_of",
+            segment_writer,
+            "run_digest",
             lambda text, columns: "0" * 64 if key_of(0).encode() in text else write(text, columns),
         )
-        pack_down(store)
+        compact(store)
     assert store.get(key_of(0)) is None
     assert f"run {key_of(0)} is damaged: wrong content" in caplog.text
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedFileError):
         store.read("run", key_of(0))
-    number, damaged = upkeep.check_files(store, repair=True)
-    assert (number, [(d.kind, d.key, d.what) for d in damaged]) == (
+    number, damaged = maintenance.check_files(store, repair=True)
+    assert (number, [(d.kind, d.key, d.reason) for d in damaged]) == (
         14,
         [("run", key_of(0), "wrong content")],
     )
@@ -264,7 +264,7 @@ def test_one_damaged_run_is_told_and_the_others_are_kept(store, caplog):
 
 
 def test_what_is_no_segment_is_told_and_left_alone(store, tmp_path, caplog):
-    pack_down(store)
+    compact(store)
     folder = store.folder / "segments"
     (tmp_path / "outside").mkdir()
     (folder / "000007-00000000").symlink_to(tmp_path / "outside")
@@ -273,24 +273,24 @@ def test_what_is_no_segment_is_told_and_left_alone(store, tmp_path, caplog):
     (folder / "notes").mkdir()
     listing = Store(store.folder).listing()
     assert len(listing.rows) == 14
-    found = {name[:6]: damage.what for _, name, damage in listing.damaged}
+    found = {name[:6]: damage.reason for _, name, damage in listing.damaged}
     assert found == {"000007": "not a file", "000008": "incomplete", "000009": "not a file"}
-    upkeep.check_files(store, repair=True)
+    maintenance.check_files(store, repair=True)
     assert (tmp_path / "outside").exists()
     assert [*Store(store.folder).keys()] == store.keys_put
 
 
 def test_a_listing_that_lies_is_left_out_of_exports_and_told(store, tmp_path):
-    row_of = gathering.row_of
+    row_of = compaction.make_row
     with pytest.MonkeyPatch.context() as patch:
         lie = {"algorithm": "another"}
-        patch.setattr(gathering, "row_of", lambda *run: row_of(*run) | lie)
-        pack_down(store)
+        patch.setattr(compaction, "make_row", lambda *run: row_of(*run) | lie)
+        compact(store)
     rows = [row for row in store.rows() if row["kind"] == "run"]
     assert {row["algorithm"] for row in rows} == {"another"}
-    _, left_out = export(store, rows, "csv-wide", tmp_path / "csv", View())
+    _, left_out = export(store, rows, "csv-wide", tmp_path / "csv", ExportView())
     assert sum(left_out.values()) == 13
-    assert {damage.what for damage in upkeep.check_files(store)[1]} == {"wrong content"}
+    assert {damage.reason for damage in maintenance.check_files(store)[1]} == {"wrong content"}
 
 
 # --- looking after it -----------------------------------------------------------------------------
@@ -299,12 +299,12 @@ def test_a_listing_that_lies_is_left_out_of_exports_and_told(store, tmp_path):
 def test_gc_writes_a_segment_anew_without_what_is_outdated(store):
     modules = frozenset({"pfbench.runs.loop.stop"})
     store.put(key_of("old"), made_run(), ENVIRONMENT, {"source": source_note(modules, "0" * 64)})
-    pack_down(store)
+    compact(store)
     before = answers(store, store.keys_put)
-    dry = upkeep.collect(store, dry=True)
-    assert dry.outdated == [("run", key_of("old"))]
+    dry = maintenance.collect_garbage(store, dry_run=True)
+    assert dry.outdated_entries == [("run", key_of("old"))]
     assert key_of("old") in [*store.keys()]
-    assert upkeep.collect(store) == dry
+    assert maintenance.collect_garbage(store) == dry
     assert [*store.keys()] == store.keys_put
     assert answers(store, store.keys_put) == before
     assert len(store.segments.names) == 1
@@ -314,18 +314,18 @@ def test_merging_a_packed_store_packs_what_it_takes(store, tmp_path):
     mine = Store(tmp_path / "mine")
     mine.put(key_of(0), made_run(0, algorithm=SVRG, rows=0, iterations=7), ENVIRONMENT)
     mine.put(key_of(1), made_run(1, status="killed"), ENVIRONMENT)
-    pack_down(store)
-    found = upkeep.merge(mine, store)
-    assert (found.taken, found.equal) == (13, 0)
-    assert found.refused == [("run", key_of(0), "iterations")]
+    compact(store)
+    report = maintenance.merge(mine, store)
+    assert (report.added, report.equal) == (13, 0)
+    assert report.refused == [("run", key_of(0), "iterations")]
     keys = [key for key in store.keys_put if key != key_of(0)]
     assert answers(mine, keys) == answers(store, keys)
     assert loose(mine) == sorted([key_of(0), key_of(1)])
-    assert upkeep.merge(mine, store).taken == 0
+    assert maintenance.merge(mine, store).added == 0
 
 
 def test_a_manifest_says_what_is_in_it(store):
-    pack_down(store)
+    compact(store)
     said, text = (segment_of(store) / "manifest.json").read_text().splitlines()
     about = json.loads(text)
     assert len(said) == 64

@@ -19,11 +19,11 @@ from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.storage import content, opening, upkeep
-from pfbench.runs.storage.content import parse
-from pfbench.runs.storage.damaged import DAMAGES, Damaged
+from pfbench.runs.storage import maintenance, safe_open, serialization
+from pfbench.runs.storage.content_keys import source_digest, source_note
+from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
 from pfbench.runs.storage.index import NAME
-from pfbench.runs.storage.keys import source_digest, source_note
+from pfbench.runs.storage.serialization import parse
 from pfbench.runs.storage.store import Store
 
 KEY = key_of("a")
@@ -123,7 +123,7 @@ def test_a_store_of_the_first_layout_is_read(store):
     (store.folder / NAME).unlink()
     assert [row["key"] for row in store.rows()] == [KEY]
     entry = store.get(KEY)
-    assert (entry.run.rows, entry.run.unmet, entry.notes) == (made_run().rows, (), {})
+    assert (entry.run.rows, entry.run.unmet_assumptions, entry.notes) == (made_run().rows, (), {})
 
 
 def test_pyarrow_is_loaded_only_for_use(store):
@@ -144,7 +144,7 @@ def rewritten(store, **changes):
     table = pq.read_table(store.path(KEY))
     header = json.loads(table.schema.metadata[b"pfbench"]) | changes
     text = json.dumps({name: value for name, value in header.items() if value is not None})
-    digest = content.digest_of(text.encode(), content.columns_of(table))
+    digest = serialization.run_digest(text.encode(), serialization.trace_columns(table))
     table = table.replace_schema_metadata({b"pfbench": text, b"pfbench.digest": digest})
     pq.write_table(table, store.path(KEY))
 
@@ -251,7 +251,7 @@ def test_two_damaged_files_of_one_key_are_both_kept(store):
 
 def test_a_file_that_was_written_anew_in_between_is_not_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
-    assert store.set_aside("run", KEY) is None
+    assert store.quarantine("run", KEY) is None
     assert store.get(KEY).run.seed == 0
 
 
@@ -275,7 +275,7 @@ def test_no_flipped_bit_and_no_cut_goes_unnoticed(tmp_path_factory, data):
         changed = whole[:place]
     try:
         found, _ = parse(kind, KEY, changed)
-    except Damaged:
+    except DamagedFileError:
         return
     assert repr(found) == repr(expected)
     assert kind == "verdict" or repr(found.run.rows) == repr(expected.run.rows)
@@ -296,7 +296,7 @@ def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store, monkeyp
     def denied(path, flags):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(opening, "_opened", denied)
+    monkeypatch.setattr(safe_open, "_open_regular", denied)
     with pytest.raises(StorageError, match="mend its permissions"):
         store.get(KEY)
     (store.folder / NAME).unlink()
@@ -315,13 +315,13 @@ def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store, monkeyp
     ],
 )
 def test_a_run_that_cannot_be_stored_says_why(run, says):
-    assert says in content.why_not_stored(run)
-    assert bool(content.why_not_stored(run)) == bool(says)
+    assert says in serialization.storage_obstacle(run)
+    assert bool(serialization.storage_obstacle(run)) == bool(says)
 
 
 def test_a_reason_of_a_megabyte_is_cut(store):
     store.put(KEY, made_run(stop_reason="x" * 10**7), ENVIRONMENT)
-    assert len(store.get(KEY).run.stop_reason) == content.LONGEST_REASON
+    assert len(store.get(KEY).run.stop_reason) == serialization.LONGEST_REASON
 
 
 # --- the index ------------------------------------------------------------------------------------
@@ -377,7 +377,7 @@ def test_the_index_is_not_believed_over_a_file_that_changed(store):
     path.write_bytes(path.read_bytes()[:-1])
     listing = store.listing()
     assert key_of(0) not in {row["key"] for row in listing.rows}
-    assert [(kind, key, damage.what) for kind, key, damage in listing.damaged] == [
+    assert [(kind, key, damage.reason) for kind, key, damage in listing.damaged] == [
         ("run", key_of(0), "truncated")
     ]
     assert path.exists()
@@ -418,14 +418,16 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
     told = []
     for repair in (False, True):
         told.clear()
-        number, damaged = upkeep.check_files(store, repair=repair, progress=lambda: told.append(1))
+        number, damaged = maintenance.check_files(
+            store, repair=repair, progress=lambda: told.append(1)
+        )
         assert number == len(told) == 6
-        assert {(d.kind, d.key, d.what) for d in damaged} == {
+        assert {(d.kind, d.key, d.reason) for d in damaged} == {
             ("run", key_of(1), "truncated"),
             ("verdict", key_of("v"), "truncated"),
         }
         assert all((d.aside is not None) == repair for d in damaged)
-    assert upkeep.check_files(store) == (4, [])
+    assert maintenance.check_files(store) == (4, [])
     assert len(store.rows()) == 4
 
 
@@ -436,16 +438,16 @@ def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
     monkeypatch.setattr(
         store, "read_file", lambda kind, key: found.get(store.path(key, kind), read(kind, key))
     )
-    assert upkeep.check_files(store) == (5, [])
+    assert maintenance.check_files(store) == (5, [])
 
 
 def test_repair_takes_up_what_the_first_layout_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
     old = store.path(KEY).with_suffix(".damaged")
     old.write_bytes(b"old")
-    assert upkeep.check_files(store) == (1, [])
+    assert maintenance.check_files(store) == (1, [])
     assert old.exists()
-    upkeep.check_files(store, repair=True)
+    maintenance.check_files(store, repair=True)
     assert not old.exists()
     assert (store.folder / "damaged" / "runs" / f"{KEY}.parquet").read_bytes() == b"old"
 
@@ -473,16 +475,16 @@ def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     os.utime(old, (0, 0))
     files = sorted(path for path in store.folder.rglob("*") if path.is_file())
 
-    planned = upkeep.collect(store, dry=True)
+    planned = maintenance.collect_garbage(store, dry_run=True)
     assert sorted(path for path in store.folder.rglob("*") if path.is_file()) == files
     kinds = ("run", "verdict", "finding")
     outdated = [store.path(key_of("old"), kind) for kind in kinds]
     size = 4 + sum(path.stat().st_size for path in outdated)
-    found = upkeep.collect(store)
+    found = maintenance.collect_garbage(store)
     assert (found.leftovers, found.bytes) == ([old], size)
-    assert found.outdated == [(kind, key_of("old")) for kind in kinds]
+    assert found.outdated_entries == [(kind, key_of("old")) for kind in kinds]
     assert planned == found
-    assert found.kept == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1, "young": 1}
+    assert found.retained == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1, "young": 1}
     left = sorted(path for path in store.folder.rglob("*") if path.is_file())
     assert left == [path for path in files if path not in (old, *outdated)]
 
@@ -496,15 +498,15 @@ def test_a_store_of_earlier_versions_is_read_and_gc_removes_what_only_they_read(
     for path in (checkpoint, half, second):
         path.write_bytes(b"old")
     assert store.get(key_of(0)).run.seed == 0
-    assert upkeep.check_files(store) == (3, [])
+    assert maintenance.check_files(store) == (3, [])
     assert len(store.rows()) == 3
-    found = upkeep.collect(store, dry=True)
+    found = maintenance.collect_garbage(store, dry_run=True)
     assert (found.leftovers, found.bytes) == ([checkpoint, second], 6)
-    assert upkeep.collect(store) == found
+    assert maintenance.collect_garbage(store) == found
     # One that is still being written stays for an hour.
     assert half.exists()
     os.utime(half, (0, 0))
-    assert upkeep.collect(store).leftovers == [half]
+    assert maintenance.collect_garbage(store).leftovers == [half]
     assert not (store.folder / "checkpoints").exists()
     assert store.get(key_of(0)) is not None
 
@@ -515,7 +517,7 @@ def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     store.put(KEY, made_run(), ENVIRONMENT, noted(["pfbench.runs.loop.stop"]))
     store.put(key_of("x"), made_run(), ENVIRONMENT, noted(["evil.mine"], "0" * 64))
-    assert upkeep.collect(store).kept == {"current": 1, "own": 1}
+    assert maintenance.collect_garbage(store).retained == {"current": 1, "own": 1}
 
 
 # --- merging --------------------------------------------------------------------------------------
@@ -534,8 +536,8 @@ def test_merging_takes_what_lacks_and_keeps_bytes(store, other):
     rows = [(*row[:place], 7.0, *row[place + 1 :]) for row in slower.rows]
     other.put(key_of(0), replace(slower, rows=rows), ENVIRONMENT, {"retries": 5})
     other.put_row("verdict", key_of("v"), VERDICT | {"seconds": 33.0})
-    found = upkeep.merge(store, other)
-    assert (found.taken, found.equal, found.refused, found.damaged) == (2, 4, [], [])
+    report = maintenance.merge(store, other)
+    assert (report.added, report.equal, report.refused, report.damaged) == (2, 4, [], [])
     assert store.path(key_of(3)).read_bytes() == other.path(key_of(3)).read_bytes()
     assert store.get(key_of(0)).run.seconds == 0.75
     assert len(store.rows()) == 6
@@ -547,7 +549,7 @@ def test_merged_runs_keep_the_limits_that_they_were_made_with(store, other):
     """A stored run may contain one that is asked for: the index learns of it."""
     notes = {"family": "f" * 64, "limits": {"sfo": 9.0}}
     other.put(key_of(1), made_run(1), ENVIRONMENT, notes)
-    upkeep.merge(store, other)
+    maintenance.merge(store, other)
     for _ in range(2):
         (row,) = store.rows()
         assert (row["family"], row["limits"]) == (notes["family"], notes["limits"])
@@ -577,9 +579,9 @@ def test_merging_refuses_another_content_by_name_and_keeps_ours(store, other, ch
     before = store.path(key_of(0)).read_bytes()
     other.put(key_of(0), change(made_run(0)), ENVIRONMENT)
     other.put(KEY, made_run(), ENVIRONMENT)
-    found = upkeep.merge(store, other)
-    assert found.refused == [("run", key_of(0), where)]
-    assert (found.taken, found.equal) == (1, 0)
+    report = maintenance.merge(store, other)
+    assert report.refused == [("run", key_of(0), where)]
+    assert (report.added, report.equal) == (1, 0)
     assert store.path(key_of(0)).read_bytes() == before
 
 
@@ -587,7 +589,7 @@ def test_merging_refuses_another_environment_and_another_verdict(store, other):
     fill(store, 1)
     other.put(key_of(0), made_run(0), ENVIRONMENT | {"threads": "2"})
     other.put_row("verdict", key_of("v"), VERDICT | {"verdict": "within-10"})
-    assert upkeep.merge(store, other).refused == [
+    assert maintenance.merge(store, other).refused == [
         ("run", key_of(0), "environment"),
         ("verdict", key_of("v"), "verdict"),
     ]
@@ -598,7 +600,7 @@ def test_nan_equals_nan_in_a_merge(store, other):
     run = replace(run, rows=[(*row[:-1], math.nan) for row in run.rows])
     for one in (store, other):
         one.put(KEY, run, ENVIRONMENT)
-    assert upkeep.merge(store, other).equal == 1
+    assert maintenance.merge(store, other).equal == 1
 
 
 @pytest.mark.parametrize("ours", ["killed", "finished"])
@@ -606,7 +608,7 @@ def test_a_killed_run_gives_way_whichever_store_has_it(store, other, ours):
     theirs = {"killed": "finished", "finished": "killed"}[ours]
     store.put(KEY, made_run(status=ours), ENVIRONMENT)
     other.put(KEY, made_run(status=theirs), ENVIRONMENT)
-    assert upkeep.merge(store, other).refused == []
+    assert maintenance.merge(store, other).refused == []
     assert store.get(KEY).run.status == "finished"
 
 
@@ -615,17 +617,17 @@ def test_merging_skips_what_is_damaged_there_and_replaces_what_is_damaged_here(s
     fill(other, 2)
     os.truncate(store.path(key_of(0)), 60)
     os.truncate(other.path(key_of(1)), 60)
-    found = upkeep.merge(store, other)
-    assert [(d.key, d.what) for d in found.damaged] == [(key_of(1), "truncated")]
-    assert found.taken == 1
-    assert upkeep.check_files(store) == (4, [])
+    report = maintenance.merge(store, other)
+    assert [(d.key, d.reason) for d in report.damaged] == [(key_of(1), "truncated")]
+    assert report.added == 1
+    assert maintenance.check_files(store) == (4, [])
     assert other.path(key_of(1)).exists()
 
 
 def test_a_store_is_not_merged_into_itself(store):
     fill(store, 1)
     with pytest.raises(InputError, match="the store itself"):
-        upkeep.merge(store, Store(store.folder / ".." / "store"))
+        maintenance.merge(store, Store(store.folder / ".." / "store"))
 
 
 @given(mine=st.sets(st.integers(0, 5)), theirs=st.sets(st.integers(0, 5)))
@@ -635,6 +637,6 @@ def test_a_merge_is_the_union_and_repeating_it_changes_nothing(tmp_path_factory,
     for store, seeds in ((a, mine), (b, theirs)):
         for seed in seeds:
             store.put(key_of(seed), made_run(seed, problem=RECOVERY), ENVIRONMENT)
-    assert upkeep.merge(a, b).taken == len(theirs - mine)
+    assert maintenance.merge(a, b).added == len(theirs - mine)
     assert set(a.keys()) == {key_of(seed) for seed in mine | theirs}
-    assert upkeep.merge(a, b) == upkeep.Merged(0, len(theirs), [], [])
+    assert maintenance.merge(a, b) == maintenance.MergeReport(0, len(theirs), [], [])

@@ -11,17 +11,18 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
 from pfbench.estimators import SPIDERG
-from pfbench.verification.faults.compiled import compiled, program, unchanged
-from pfbench.verification.faults.equivalence import Seen, _same_runs, _same_schedules
-from pfbench.verification.faults.fault import Change, Edit, Fault, edited
-from pfbench.verification.faults.generate import drawn, faults_of
+from pfbench.verification.faults.equivalence import RunOutcome, _runs_equal, _schedules_equal
+from pfbench.verification.faults.fault import Edit, Fault, SourceChange, apply_edits
+from pfbench.verification.faults.generate import generate_faults, sample_faults
+from pfbench.verification.faults.mutant_compilation import compile_fault, compile_unchanged, program
 
 
 def of(operator, function, algorithm=NFWUSPIDERG, after=""):
     return next(
-        one
-        for one in faults_of(algorithm)
-        if (one.operator, one.function) == (operator, function) and after in one.change.after
+        fault
+        for fault in generate_faults(algorithm)
+        if (fault.operator, fault.function) == (operator, function)
+        and after in fault.change.line_after
     )
 
 
@@ -31,7 +32,7 @@ STALE = "point", "SPIDERG.start"
 def test_originals_are_untouched():
     before = {name: dict(vars(sys.modules[name])) for name in program(NFWUSPIDERG)}
     code = SPIDERG.start.__code__
-    variant = compiled(of(*STALE))
+    variant = compile_fault(of(*STALE))
     assert variant is not NFWUSPIDERG
     assert variant.estimates is not SPIDERG
     assert variant.estimates.start.__code__ != code
@@ -42,7 +43,7 @@ def test_originals_are_untouched():
 
 
 def test_a_variant_is_of_the_right_modules_but_for_what_is_changed():
-    variant = compiled(of(*STALE))
+    variant = compile_fault(of(*STALE))
     assert variant.__mro__[-4:] == NFWUSPIDERG.__mro__[-4:]
     assert inspect.signature(variant) == inspect.signature(NFWUSPIDERG)
 
@@ -51,31 +52,31 @@ def test_a_fault_travels():
     fault = of(*STALE)
     again = pickle.loads(pickle.dumps(fault))
     assert again == fault
-    assert compiled(again).__qualname__ == "NFWUSPIDERG"
+    assert compile_fault(again).__qualname__ == "NFWUSPIDERG"
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_without_a_fault_a_method_compiled_apart_is_the_same(name):
     right = ALGORITHMS[name]
     for module in sorted(program(right)):
-        apart = unchanged(right, module)
-        assert _same_schedules(apart, right)
-        assert _same_runs(apart, right, 0)
+        apart = compile_unchanged(right, module)
+        assert _schedules_equal(apart, right)
+        assert _runs_equal(apart, right, 0)
 
 
 def test_an_object_keeps_its_parameters():
     made = NFWUSPIDERG(iterations=5, step=0.1, batch=3, period=2)
     fault = of(*STALE, algorithm=made)
-    variant = compiled(fault)
+    variant = compile_fault(fault)
     assert type(variant) is not type(made)
     assert vars(variant) == vars(made)
 
 
 def test_a_users_method_in_files_of_his_own(own):
-    faults = faults_of(own.OwnSpider)
-    assert {one.module for one in faults} == {"own_faults", "helpers_of_own"}
-    outside = next(one for one in faults if one.module == "helpers_of_own")
-    variant = compiled(outside)
+    faults = generate_faults(own.OwnSpider)
+    assert {fault.module for fault in faults} == {"own_faults", "helpers_of_own"}
+    outside = next(fault for fault in faults if fault.module == "helpers_of_own")
+    variant = compile_fault(outside)
     step = own.OwnSpider.run.__globals__["lmo_step"]
     assert variant.run.__globals__["lmo_step"].__code__ != step.__code__
     assert sys.modules["helpers_of_own"].lmo_step is step
@@ -103,7 +104,7 @@ def test_imports_of_packages_find_the_changed_module(tmp_path, monkeypatch):
         n = 5
 
     assert next(method.Method().run(Ask, None, None)) == (6.0, 6.0, 6.0)
-    assert next(compiled(fault)().run(Ask, None, None)) == (4.0, 4.0, 4.0)
+    assert next(compile_fault(fault)().run(Ask, None, None)) == (4.0, 4.0, 4.0)
     for name in ("own_package", "own_package.method", "own_package.parts"):
         sys.modules.pop(name)
 
@@ -122,7 +123,7 @@ def test_a_module_that_cannot_be_imported_twice_is_refused(written):
     )
     try:
         with pytest.raises(InputError, match="second time"):
-            faults_of(module.Method)
+            generate_faults(module.Method)
     finally:
         del sys._imported_once
 
@@ -139,32 +140,32 @@ def test_an_object_without_a_hash_is_refused(written):
         """
     )
     with pytest.raises(InputError, match="no hash"):
-        faults_of(module.Method())
+        generate_faults(module.Method())
 
 
 def test_edits_count_columns_in_bytes():
     source = "s = 'ε'; a = 1\nb = 2\n"
     edits = (Edit(1, 14, 1, 15, "3"), Edit(2, 4, 2, 5, "4"))
-    assert edited(source, edits) == "s = 'ε'; a = 3\nb = 4\n"
+    assert apply_edits(source, edits) == "s = 'ε'; a = 3\nb = 4\n"
 
 
 def test_a_draw_of_faults_is_the_same_each_time():
-    faults = faults_of(NFWUSPIDERG)
-    assert drawn(faults, 5) == drawn(faults, 5)
-    assert len(drawn(faults, 5)) == 5
-    assert drawn(faults, 10**6) == faults
+    faults = generate_faults(NFWUSPIDERG)
+    assert sample_faults(faults, 5) == sample_faults(faults, 5)
+    assert len(sample_faults(faults, 5)) == 5
+    assert sample_faults(faults, 10**6) == faults
 
 
 def test_what_is_seen_is_compared_up_to_rounding():
-    one = Seen(("a",), np.array([1.0, 2.0]))
-    assert one.is_same(Seen(("a",), np.array([1.0 + 1e-13, 2.0])))
-    assert not one.is_same(Seen(("a",), np.array([1.0 + 1e-6, 2.0])))
-    assert not one.is_same(Seen(("b",), np.array([1.0, 2.0])))
-    assert not one.is_same(Seen(("a",), np.array([1.0])))
+    one = RunOutcome(("a",), np.array([1.0, 2.0]))
+    assert one.is_same(RunOutcome(("a",), np.array([1.0 + 1e-13, 2.0])))
+    assert not one.is_same(RunOutcome(("a",), np.array([1.0 + 1e-6, 2.0])))
+    assert not one.is_same(RunOutcome(("b",), np.array([1.0, 2.0])))
+    assert not one.is_same(RunOutcome(("a",), np.array([1.0])))
 
 
 def test_an_unreadable_fault_is_broken():
-    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    change = SourceChange((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     fault = Fault(NFWUSPIDERG, SPIDERG.__module__, "SPIDERG.start", "none", 1, change)
     with pytest.raises(RuntimeError):
-        compiled(fault)
+        compile_fault(fault)

@@ -6,20 +6,20 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.estimators import SG, SPIDERG
 from pfbench.verification.faults import equivalence
-from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.equivalence import equivalent
-from pfbench.verification.faults.fault import Change, Edit, Fault
-from pfbench.verification.faults.generate import faults_of
+from pfbench.verification.faults.fault import Edit, Fault, SourceChange
+from pfbench.verification.faults.generate import generate_faults
+from pfbench.verification.faults.mutant_compilation import module_source
 
 
 def written_as(algorithm, module, before, after):
     """Return the fault that replaces a text of a module."""
-    source = source_of(module)
+    source = module_source(module)
     assert source.count(before) == 1
     lines = source[: source.index(before)].encode().split(b"\n")
     end = source[: source.index(before) + len(before)].encode().split(b"\n")
     edit = Edit(len(lines), len(lines[-1]), len(end), len(end[-1]), after)
-    return Fault(algorithm, module, "", "hand", 1, Change((edit,), before, after))
+    return Fault(algorithm, module, "", "hand", 1, SourceChange((edit,), before, after))
 
 
 SPIDER = "return ask.difference(self.draw(ask, rng), x, y)"
@@ -76,23 +76,25 @@ def test_another_law_is_not_the_same(after):
 )
 def test_a_real_fault_is_not_equivalent(function, operator):
     method = ALGORITHMS["nfwu-svrg" if function.startswith("SVRG") else "nfwu-spiderg"]
-    every = faults_of(method)
-    found = [one for one in every if (one.function, one.operator) == (function, operator)]
+    every = generate_faults(method)
+    found = [fault for fault in every if (fault.function, fault.operator) == (function, operator)]
     assert found
-    assert [one.in_words for one in found if equivalent(one)] == []
+    assert [fault.format for fault in found if equivalent(fault)] == []
 
 
 def test_what_a_method_never_reaches_is_equivalent():
     """NFWU has no online form, so that the batch of a reference gradient is never drawn."""
-    unreached = [one for one in faults_of(NFWUSPIDERG) if one.operator == "without-replacement"]
-    same = {one.function for one in unreached if equivalent(one)}
+    unreached = [
+        fault for fault in generate_faults(NFWUSPIDERG) if fault.operator == "without-replacement"
+    ]
+    same = {fault.function for fault in unreached if equivalent(fault)}
     assert same == {"EpochEstimator.reference"}
     online = [
-        one
-        for one in faults_of(ALGORITHMS["prox-spiderboost"])
-        if (one.function, one.operator) == ("EpochEstimator.reference", "part-of-batch")
+        fault
+        for fault in generate_faults(ALGORITHMS["prox-spiderboost"])
+        if (fault.function, fault.operator) == ("EpochEstimator.reference", "part-of-batch")
     ]
-    assert [equivalent(one) for one in online] == [""]
+    assert [equivalent(fault) for fault in online] == [""]
 
 
 def test_weights_of_the_output_count_up_to_a_factor():
@@ -104,7 +106,7 @@ def test_weights_of_the_output_count_up_to_a_factor():
 
 
 def test_a_fault_that_cannot_be_imported_is_not_equivalent():
-    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    change = SourceChange((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     assert equivalent(Fault(NFWUSG, SG.__module__, "", "hand", 1, change)) == ""
 
 

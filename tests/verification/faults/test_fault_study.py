@@ -9,16 +9,22 @@ import pytest
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
-from pfbench.claims.catalogue import CLAIMS, claims_about, selected
+from pfbench.claims.catalogue import CLAIMS, claims_about, select_claims
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
-from pfbench.verification.fault_study import by_claim, missed, report, share, study
-from pfbench.verification.faults.compiled import source_of
-from pfbench.verification.faults.fault import Change, Edit, Fault
-from pfbench.verification.faults.generate import faults_of
-from pfbench.verification.faults.late import OF_LATE
-from pfbench.verification.faults.operators import OPERATORS
+from pfbench.verification.faults.fault import Edit, Fault, SourceChange
+from pfbench.verification.faults.generate import generate_faults
+from pfbench.verification.faults.late import LATE_OPERATORS
+from pfbench.verification.faults.mutant_compilation import module_source
+from pfbench.verification.faults.mutation_operators import OPERATORS
+from pfbench.verification.mutation_study import (
+    catches_by_claim,
+    detection_rate,
+    list_missed_faults,
+    report,
+    study,
+)
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
 
@@ -34,9 +40,9 @@ class Counting(ThisProcess):
 
 
 def chosen(*wanted):
-    faults = faults_of(NFWUSPIDERG)
+    faults = generate_faults(NFWUSPIDERG)
     return [
-        next(one for one in faults if (one.operator, one.function, one.number) == want)
+        next(fault for fault in faults if (fault.operator, fault.function, fault.number) == want)
         for want in wanted
     ]
 
@@ -64,12 +70,12 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     held = Session(engine=engine, store=store)
     found = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     first = min((MEAN, COUNT), key=lambda one: one.seconds("quick")).name
-    assert [one.found_by for one in found] == [first, first, None, None, None]
+    assert [one.caught_by for one in found] == [first, first, None, None, None]
     assert [one.equivalent for one in found] == ["", "", "runs", "", ""]
     assert "Cochran" in found[3].admissible
-    assert [one.fault for one in missed(found)] == [faults[4]]
-    assert (share(found).found, share(found).all) == (2, 3)
-    assert by_claim(found) == {first: 2}
+    assert [one.fault for one in list_missed_faults(found)] == [faults[4]]
+    assert (detection_rate(found).caught, detection_rate(found).total) == (2, 3)
+    assert catches_by_claim(found) == {first: 2}
     made = engine.done
     again = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     assert engine.done == made
@@ -81,9 +87,9 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
 
 
 def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
-    faults = faults_of(NFWUSPIDERG, late=True)
-    narrow = next(one for one in faults if one.name.endswith("SPIDERG._change late-bits 1"))
-    epoch = next(one for one in faults if one.operator == "late-reference")
+    faults = generate_faults(NFWUSPIDERG, late=True)
+    narrow = next(fault for fault in faults if fault.name.endswith("SPIDERG._change late-bits 1"))
+    epoch = next(fault for fault in faults if fault.operator == "late-reference")
     never = after(10**9, epoch)
     run, law = (CLAIMS[f"methods-{what}-nfwu-spiderg"] for what in ("run", "law"))
 
@@ -93,9 +99,9 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     early = chosen(FOUND[0])
     found = studied([*early, narrow, never], COUNT)
     assert [one.equivalent for one in found] == ["", "", "at size"]
-    assert [one.fault for one in missed(found)] == [narrow]
+    assert [one.fault for one in list_missed_faults(found)] == [narrow]
     found[:2] = studied([*early, narrow], COUNT, law)
-    assert [one.found_by for one in found[:2]] == [COUNT.name, law.name]
+    assert [one.caught_by for one in found[:2]] == [COUNT.name, law.name]
     text = report(found, "the command", "3 of many")
     early, late = text.split("## Late faults")
     assert "Found of those neither equivalent nor admissible: 1 of 1" in early
@@ -106,7 +112,7 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
 
 def after(times, fault):
     edits = [
-        replace(one, after=re.sub(r"(kept_late), \d+", rf"\1, {times}", one.after))
+        replace(one, replacement=re.sub(r"(kept_late), \d+", rf"\1, {times}", one.replacement))
         for one in fault.change.edits
     ]
     return replace(fault, change=replace(fault.change, edits=tuple(edits)))
@@ -127,50 +133,50 @@ def test_what_one_session_does_not_find_is_put_to_the_next(engine):
 
 
 def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
-    monkeypatch.setattr(sessions, "LEAST_LIMIT", 8.0)
+    monkeypatch.setattr(sessions, "MIN_TIME_LIMIT", 8.0)
     source = "for _ in range(self.iterations):\n            g = estimate(x)"
-    text = source_of(NFWUSPIDERG.__module__)
+    text = module_source(NFWUSPIDERG.__module__)
     assert text.count(source) == 1
     line = text[: text.index(source)].count("\n") + 1
-    change = Change((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
+    change = SourceChange((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
     endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
-    (verdict,) = Session(engine=LocalProcesses(1)).hold([(COUNT, endless)])
-    assert (verdict.verdict, verdict.lost, verdict.catches) == ("failed", True, False)
+    (verdict,) = Session(engine=LocalProcesses(1)).test_fault([(COUNT, endless)])
+    assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", True, False)
     assert "timeout" in verdict.reason
 
 
 def test_a_fault_that_cannot_be_imported_is_failed_and_found():
-    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    change = SourceChange((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     fault = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
     verdict = sessions.judge(COUNT, Subject(fault))
-    assert (verdict.verdict, verdict.catches) == ("failed", True)
+    assert (verdict.verdict, verdict.catches_fault) == ("failed", True)
     assert "cannot be imported" in verdict.reason
 
 
 def test_a_users_faults_are_held_to_his_claims(own, engine):
     faults = [
-        one
-        for one in faults_of(own.OwnSpider)
-        if (one.operator, one.number) in {("renewal", 1), ("part-of-batch", 1), ("point", 1)}
+        fault
+        for fault in generate_faults(own.OwnSpider)
+        if (fault.operator, fault.number) in {("renewal", 1), ("part-of-batch", 1), ("point", 1)}
     ]
     found = study([Session(engine=engine)], faults, lambda _: [MEAN])
     assert {one.fault.method for one in found} == {"own-spider"}
-    assert any(one.found_by == MEAN.name for one in found)
+    assert any(one.caught_by == MEAN.name for one in found)
 
 
 def test_what_is_admissible_exists():
     """Each entry covers a fault of the methods it is for, and its operator exists."""
     faults = [
-        one
+        fault
         for late, names in ((False, COVERED), (True, COVERED_LATE))
         for name in names
-        for one in faults_of(ALGORITHMS[name], late=late)
+        for fault in generate_faults(ALGORITHMS[name], late=late)
     ]
     for entry in ADMISSIBLE:
-        assert entry.operator in {**OPERATORS, **OF_LATE}
-        assert any(entry.covers(one) for one in faults), entry
+        assert entry.operator in {**OPERATORS, **LATE_OPERATORS}
+        assert any(entry.covers(fault) for fault in faults), entry
 
 
 def test_the_name_of_a_method_stands_for_its_claims():
-    assert selected(["nfwu-spiderg"]) == claims_about("nfwu-spiderg")
-    assert {one.algorithm for one in claims_about("nfwu-spiderg")} == {"nfwu-spiderg"}
+    assert select_claims(["nfwu-spiderg"]) == claims_about("nfwu-spiderg")
+    assert {claim.algorithm for claim in claims_about("nfwu-spiderg")} == {"nfwu-spiderg"}

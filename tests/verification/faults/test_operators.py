@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.base.sample import Sample
 from pfbench.verification.faults import planted
-from pfbench.verification.faults.generate import faults_of
+from pfbench.verification.faults.generate import generate_faults
 
 METHOD = """
     import numpy as np
@@ -51,10 +51,10 @@ METHOD = """
 @pytest.fixture
 def changes(written):
     """Return the lines after the changes of one operator."""
-    faults = faults_of(written(METHOD).Small)
+    faults = generate_faults(written(METHOD).Small)
 
     def of(operator):
-        return [one.change.after for one in faults if one.operator == operator]
+        return [fault.change.line_after for fault in faults if fault.operator == operator]
 
     of.all = faults
     return of
@@ -75,14 +75,14 @@ def changes(written):
         ("part-of-batch", "g = ask.difference(planted.first(S), x, s) + mean"),
         (
             "batch-again",
-            "S = planted.once(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
+            "S = planted.reuse_first_draw(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
         ),
         (
             "batch-again",
-            "S = planted.twice(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
+            "S = planted.repeat_draws(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
         ),
         ("without-replacement", "S = planted.distinct(rng, ask.n, size=self.batch)"),
-        ("other-stream", "rng = planted.own_stream(); s = keep(x)"),
+        ("other-stream", "rng = planted.make_unseeded_stream(); s = keep(x)"),
         ("term", "g = mean"),
         ("term", "g = ask.difference(S, x, s)"),
         ("term", "g = (ask.difference(S, x, s) + 2.0 * mean)"),
@@ -94,12 +94,12 @@ def changes(written):
         ("index", "t % self.period == 1"),
         ("index", "range((self.iterations + 1))"),
         ("constant", "gap = 0.125 * inside(g)"),
-        ("tolerance", "gap <= planted.root(self.tolerance)"),
+        ("tolerance", "gap <= planted.sqrt_size(self.tolerance)"),
         ("tolerance", "gap <= (10.0 * self.tolerance)"),
-        ("bypass", "mean = planted.beside(ask).gradient(s)"),
-        ("bypass", "g = planted.beside(ask).difference(S, x, s) + mean"),
-        ("schedule", "iterations=planted.scaled(4.0 / epsilon, 0.5)"),
-        ("schedule", "batch=planted.root(7)"),
+        ("bypass", "mean = planted.bypass_ledger(ask).gradient(s)"),
+        ("bypass", "g = planted.bypass_ledger(ask).difference(S, x, s) + mean"),
+        ("schedule", "iterations=planted.scale_number(4.0 / epsilon, 0.5)"),
+        ("schedule", "batch=planted.sqrt_size(7)"),
         ("output", "output = 'last'"),
     ],
 )
@@ -111,10 +111,10 @@ def test_an_operator_makes_its_change(changes, operator, after):
 @pytest.fixture
 def late(written):
     """Return the lines after the changes of one late operator."""
-    faults = faults_of(written(METHOD).Small, late=True)
+    faults = generate_faults(written(METHOD).Small, late=True)
 
     def of(operator):
-        return [one.change.after for one in faults if one.operator == operator]
+        return [fault.change.line_after for fault in faults if fault.operator == operator]
 
     of.all = faults
     return of
@@ -125,16 +125,16 @@ def late(written):
     [
         (
             "late-point",
-            r"g = ask.difference\(S, \(s if planted.late\(kept_late, \d+\) else x\), s\)",
+            r"g = ask.difference\(S, \(s if planted.is_late\(kept_late, \d+\) else x\), s\)",
         ),
-        ("late-reference", r"ask.gradient\(\(x if planted.late\(kept_late, \d+\) else s\)\)"),
-        ("late-term", r"g = \(mean if planted.late\(kept_late, \d+\) else ask.difference"),
+        ("late-reference", r"ask.gradient\(\(x if planted.is_late\(kept_late, \d+\) else s\)\)"),
+        ("late-term", r"g = \(mean if planted.is_late\(kept_late, \d+\) else ask.difference"),
         (
             "late-batch-again",
-            r"S = \(planted.once\(kept_draw, .* if planted.late\(kept_late, \d+\)",
+            r"S = \(planted.reuse_first_draw\(kept_draw, .* if planted.is_late\(kept_late, \d+\)",
         ),
-        ("late-bits", r"ask.difference\(planted.in_bits\(S, \d+\), x, s\)"),
-        ("late-clip", r"mean = planted.clipped\(kept_late, ask.gradient\(s\), [\d.]+\)"),
+        ("late-bits", r"ask.difference\(planted.truncate_to_bits\(S, \d+\), x, s\)"),
+        ("late-clip", r"mean = planted.clip_norm\(kept_late, ask.gradient\(s\), [\d.]+\)"),
     ],
 )
 def test_a_late_operator_makes_its_change(late, operator, after):
@@ -144,31 +144,31 @@ def test_a_late_operator_makes_its_change(late, operator, after):
 
 def test_a_late_fault_is_in_what_is_repeated_and_has_its_threshold_each_time(late, written):
     assert {one.function for one in late.all} == {"Small.run"}
-    assert not any("range(" in one.change.before for one in late.all)
-    again = faults_of(written(METHOD).Small, late=True)
-    assert [one.change for one in again] == [one.change for one in late.all]
-    assert all(one.late for one in again)
+    assert not any("range(" in one.change.line_before for one in late.all)
+    again = generate_faults(written(METHOD).Small, late=True)
+    assert [fault.change for fault in again] == [one.change for one in late.all]
+    assert all(fault.is_late for fault in again)
 
 
 def test_an_inner_loop_is_cut_off(written):
     inner = METHOD.replace(
         "return g @ g", "while g @ g > 1.0:\n            g = 0.5 * g\n        return g @ g"
     )
-    faults = faults_of(written(inner).Small, late=True)
-    (one,) = (one.change.after for one in faults if one.operator == "late-cap")
-    assert re.search(r"g @ g > 1.0 and \(not planted.late\(kept_late, \d+\)\)", one), one
+    faults = generate_faults(written(inner).Small, late=True)
+    (one,) = (fault.change.line_after for fault in faults if fault.operator == "late-cap")
+    assert re.search(r"g @ g > 1.0 and \(not planted.is_late\(kept_late, \d+\)\)", one), one
 
 
 def test_what_is_planted_late_acts_where_it_should():
     kept = {}
-    assert [planted.late(kept, 2) for _ in range(4)] == [False, False, True, True]
-    assert list(planted.in_bits(np.array([3, 256, 511]), 8)) == [3, 0, 255]
-    twice = planted.in_bits(Sample(np.array([257]), np.array([2])), 8)
+    assert [planted.is_late(kept, 2) for _ in range(4)] == [False, False, True, True]
+    assert list(planted.truncate_to_bits(np.array([3, 256, 511]), 8)) == [3, 0, 255]
+    twice = planted.truncate_to_bits(Sample(np.array([257]), np.array([2])), 8)
     assert (list(twice.indices), list(twice.counts)) == ([1], [2])
     norms, g = {}, np.array([3.0, 4.0])
     for _ in range(12):
-        assert planted.clipped(norms, g, 2.0) is g
-    assert planted.clipped(norms, 4.0 * g, 2.0) == pytest.approx(2.0 * g)
+        assert planted.clip_norm(norms, g, 2.0) is g
+    assert planted.clip_norm(norms, 4.0 * g, 2.0) == pytest.approx(2.0 * g)
     assert list(planted.first_rounds(range(9), 3)) == [0, 1, 2]
 
 
@@ -181,7 +181,7 @@ def test_faults_are_different_and_named(changes):
     assert len({one.name for one in changes.all}) == len(changes.all)
     assert len({one.change.edits for one in changes.all}) == len(changes.all)
     for one in changes.all:
-        assert one.change.before != one.change.after
+        assert one.change.line_before != one.change.line_after
         assert one.where.startswith(one.module)
 
 
@@ -194,8 +194,8 @@ def test_an_inherited_method_that_is_overridden_is_not_changed(written):
             yield State(x + 1.0)
     """
     )
-    assert "Small.run" not in {one.function for one in faults_of(module.Other)}
-    assert "Other.run" in {one.function for one in faults_of(module.Other)}
+    assert "Small.run" not in {fault.function for fault in generate_faults(module.Other)}
+    assert "Other.run" in {fault.function for fault in generate_faults(module.Other)}
 
 
 def test_a_part_that_super_reaches_is_changed(written):
@@ -207,4 +207,4 @@ def test_a_part_that_super_reaches_is_changed(written):
             yield from super().run(ask, x, rng)
     """
     )
-    assert "Small.run" in {one.function for one in faults_of(module.Other)}
+    assert "Small.run" in {fault.function for fault in generate_faults(module.Other)}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from pfbench.verification.instruments import condg
-from pfbench.verification.instruments.condg import Inner
+from pfbench.verification.instruments import condg_call
+from pfbench.verification.instruments.condg_call import CondgCall
 from pfbench.verification.replay import problems
 
 LAM, ETA = 0.4, 0.02
@@ -28,22 +28,22 @@ def asked(request):
 
 def test_the_way_of_exact_line_search_is_told_from_another(asked):
     there, calls = walked(*asked, 1.0, ETA)
-    right = Inner(*asked, LAM, ETA, there)
+    right = CondgCall(*asked, LAM, ETA, there)
     assert calls > 3
-    assert (right.calls, right.strays) == (calls, False)
+    assert (right.calls, right.leaves_source_path) == (calls, False)
     assert right.gap <= 1.0
-    further = Inner(*asked, LAM, ETA, walked(*asked, 1.0, 0.2 * ETA)[0])
-    assert (further.calls, further.strays) == (calls, False)
+    further = CondgCall(*asked, LAM, ETA, walked(*asked, 1.0, 0.2 * ETA)[0])
+    assert (further.calls, further.leaves_source_path) == (calls, False)
     for part in (0.5, 0.97):
-        other = Inner(*asked, LAM, ETA, walked(*asked, part, ETA)[0])
-        assert (other.calls, other.strays) == (None, True)
+        other = CondgCall(*asked, LAM, ETA, walked(*asked, part, ETA)[0])
+        assert (other.calls, other.leaves_source_path) == (None, True)
 
 
 def test_what_line_search_does_not_come_to_soon_is_not_said_to_be_elsewhere(asked):
     problem, l, u = asked  # noqa: E741
-    exact = Inner(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
+    exact = CondgCall(problem, l, u, LAM, ETA, problem.prox(u, l, LAM))
     assert exact.calls is None or exact.gap < 1e-9
-    assert not exact.strays
+    assert not exact.leaves_source_path
 
 
 def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
@@ -62,6 +62,6 @@ def test_where_rounding_decides_the_path_no_answer_strays(monkeypatch):
                 break
             x = x + min(1.0, gap * lam / float(d @ d)) * d
         found.append((problem, l, u, lam, eta, x))
-    assert not any(Inner(*one).strays for one in found)
-    monkeypatch.setattr(condg, "_ASIDE", 0.0)
-    assert any(Inner(*one).strays for one in found)
+    assert not any(CondgCall(*one).leaves_source_path for one in found)
+    monkeypatch.setattr(condg_call, "_TIE_MARGIN", 0.0)
+    assert any(CondgCall(*one).leaves_source_path for one in found)

@@ -10,13 +10,18 @@ import numpy as np
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
+from pfbench.verification.instruments.enumerated_random import (
+    NotEnumerable,
+    ReplayGenerator,
+    enumerate_draws,
+    orthogonal_array,
+)
 
 
 def law(draw, most=20_000):
     """Return the chance of each value that a draw takes."""
     chances = Counter()
-    for chance, value in branches(lambda rng: np.asarray(draw(rng)), most):
+    for chance, value in enumerate_draws(lambda rng: np.asarray(draw(rng)), most):
         chances[tuple(value.ravel().tolist())] += chance
     return {value: pytest.approx(chance) for value, chance in chances.items()}
 
@@ -103,7 +108,7 @@ def test_values_and_types_are_numpys():
         lambda rng: rng.multinomial(2, [0.5, 0.5]),
         lambda rng: rng.multinomial(2, [0.5, 0.5], size=3),
     ):
-        _, found = next(branches(draw))
+        _, found = next(enumerate_draws(draw))
         expected = draw(np.random.default_rng(0))
         assert np.shape(found) == np.shape(expected)
         assert np.asarray(found).dtype == np.asarray(expected).dtype
@@ -135,8 +140,8 @@ def test_what_is_drawn_may_depend_on_what_was_drawn():
     ],
 )
 def test_what_is_no_choice_among_few_is_said(draw):
-    with pytest.raises(Unscripted):
-        list(branches(draw))
+    with pytest.raises(NotEnumerable):
+        list(enumerate_draws(draw))
 
 
 @pytest.mark.parametrize(("bits", "columns"), [(1, 2), (2, 4), (3, 7), (4, 16), (5, 30)])
@@ -151,19 +156,19 @@ def test_an_orthogonal_array_has_every_pair_once(bits, columns):
 
 
 def test_a_script_of_draws():
-    stream = Scripted([3, 1, 2, 0], 4)
+    stream = ReplayGenerator([3, 1, 2, 0], 4)
     assert stream.integers(4, size=2).tolist() == [3, 1]
     assert stream.choice(4, size=1).tolist() == [2]
     assert stream.integers(0, 4) == 0
-    with pytest.raises(Unscripted, match="more indices"):
+    with pytest.raises(NotEnumerable, match="more indices"):
         stream.integers(4)
     for draw in (
-        lambda: Scripted(range(4), 4).permutation(4),
-        lambda: Scripted(range(4), 4).choice(4, size=2, replace=False),
-        lambda: Scripted(range(4), 4).integers(5, size=2),
-        lambda: Scripted(range(4), 4).choice(4, p=[0.25] * 4),
+        lambda: ReplayGenerator(range(4), 4).permutation(4),
+        lambda: ReplayGenerator(range(4), 4).choice(4, size=2, replace=False),
+        lambda: ReplayGenerator(range(4), 4).integers(5, size=2),
+        lambda: ReplayGenerator(range(4), 4).choice(4, p=[0.25] * 4),
     ):
-        with pytest.raises(Unscripted):
+        with pytest.raises(NotEnumerable):
             draw()
 
 
@@ -180,4 +185,4 @@ def test_a_script_of_draws():
 def test_a_uniform_number_is_known_by_comparisons_alone(use):
     """So no check computes with a number that was never drawn."""
     with pytest.raises(TypeError):
-        list(branches(lambda rng: use(rng.random())))
+        list(enumerate_draws(lambda rng: use(rng.random())))

@@ -8,7 +8,9 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.verification.instruments.forced_path import ForcedPath, Segment
 
-PATH = ForcedPath(24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, pull=0.9, length=2.0, begin=0.5)
+PATH = ForcedPath(
+    24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, gradient_slope=0.9, length=2.0, begin=0.5
+)
 
 
 def component(problem, i, x):
@@ -16,7 +18,9 @@ def component(problem, i, x):
     r = x[0]
     h = problem.L * r + problem.L2 * r**2 / 2 - problem.kappa * r**3 / 6
     sign = 1.0 if i % 2 == 0 else -1.0
-    return sign * (problem.sigma + h) * x[1 + (i // 2) % (problem.d - 1)] - problem.pull * r
+    return (
+        sign * (problem.sigma + h) * x[1 + (i // 2) % (problem.d - 1)] - problem.gradient_slope * r
+    )
 
 
 def slope(function, x, step=1e-6):

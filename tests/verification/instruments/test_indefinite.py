@@ -7,21 +7,21 @@ import pytest
 from helpers import assert_one_sentence
 from numpy.testing import assert_allclose
 
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.instruments.indefinite import (
-    Hull,
-    Indefinite,
+    ConvexHull,
+    IndefiniteQuadratic,
     curvature,
-    least_on_simplex,
-    moved,
+    minimum_on_simplex,
     noisy_ball,
     random_on_l1_ball,
     random_on_simplex,
     slope,
     spread_on_simplex,
+    transform_quadratic,
 )
 
 
@@ -34,7 +34,7 @@ def tiny():
     rng = generator()
     A = rng.standard_normal((3, 3))
     noise, spread = rng.standard_normal((4, 3)), rng.standard_normal(4)
-    return Indefinite(
+    return IndefiniteQuadratic(
         L2Ball(3, 2.0),
         A + A.T,
         rng.standard_normal(3),
@@ -66,7 +66,7 @@ def well():
 
 
 def test_a_hull_minimises_over_its_points_and_knows_what_it_holds():
-    hull = Hull(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [1.0, 1.0]]))
+    hull = ConvexHull(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0], [1.0, 1.0]]))
     assert hull.diameter == 5.0
     assert hull.radius == 4.0
     assert hull.minimum(np.array([-1.0, 0.0])) == (-4.0, -4.0)
@@ -77,13 +77,13 @@ def test_a_hull_minimises_over_its_points_and_knows_what_it_holds():
     assert not hull.contains([-1e-6, 1.0])
     assert hull.contains([-1e-6, 1.0], 1e-5)
     assert any((hull.random_vertex(generator()) == v).all() for v in hull.vertices)
-    with pytest.raises(Refused, match="no projection"):
+    with pytest.raises(RefusedError, match="no projection"):
         hull.project(np.zeros(2))
 
 
 def test_vertices_must_be_a_matrix():
     with pytest.raises(InputError) as error:
-        Hull(np.zeros(3))
+        ConvexHull(np.zeros(3))
     assert_one_sentence(error)
 
 
@@ -142,9 +142,9 @@ def test_what_is_not_such_a_quadratic_is_refused(change):
         "least": 0.0,
         "radius": 1.0,
     }
-    Indefinite(**good)
+    IndefiniteQuadratic(**good)
     with pytest.raises(InputError) as error:
-        Indefinite(**good | change)
+        IndefiniteQuadratic(**good | change)
     assert_one_sentence(error)
 
 
@@ -156,7 +156,7 @@ def test_the_least_value_on_a_simplex_is_attained_and_not_beaten(seed):
     k = 200
     grid = np.array([(i, j, k - i - j) for i, j in product(range(k + 1), repeat=2) if i + j <= k])
     values = [b @ x + 0.5 * x @ A @ x for x in grid / k]
-    least = least_on_simplex(A, b)
+    least = minimum_on_simplex(A, b)
     # A step of the grid is sqrt(2)/k, and a minimum is flat to first order along its face.
     assert min(values) - 2.0 * np.abs(A).max() / k**2 <= least <= min(values) + 1e-12
 
@@ -164,7 +164,7 @@ def test_the_least_value_on_a_simplex_is_attained_and_not_beaten(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_curvature_bounds_every_difference_and_is_exact_where_convex(seed):
     rng = generator(seed)
-    hull = Hull(rng.standard_normal((6, 3)))
+    hull = ConvexHull(rng.standard_normal((6, 3)))
     A = rng.standard_normal((3, 3))
     A = A + A.T
     weights = rng.dirichlet(np.full(6, 0.2), (2, 500))
@@ -185,12 +185,14 @@ def test_a_moved_quadratic_is_the_same_function_on_the_preimage():
     rng = generator(5)
     problem = random_on_simplex(rng, 4, 1.0)
     M, b = rng.standard_normal((4, 4)), rng.standard_normal(4)
-    image = moved(problem, M, b)
+    image = transform_quadratic(problem, M, b)
     z = rng.dirichlet(np.ones(4)) @ image.set.vertices
     x = M @ z + b
     assert problem.set.contains(x)
-    assert_allclose(M @ image.begin + b, problem.begin, atol=1e-12)
-    assert image.value(z) - image.least == pytest.approx(problem.value(x) - problem.least)
+    assert_allclose(M @ image.start_point + b, problem.start_point, atol=1e-12)
+    assert image.value(z) - image.minimum_value == pytest.approx(
+        problem.value(x) - problem.minimum_value
+    )
     assert_allclose(image.gradient(z), M.T @ problem.gradient(x))
 
 
@@ -200,8 +202,8 @@ def test_a_moved_quadratic_is_the_same_function_on_the_preimage():
 def test_a_start_on_the_simplex_is_its_highest_vertex():
     for seed in range(5):
         problem = random_on_simplex(generator(seed), 4, 0.5)
-        assert problem.value(problem.begin) == max(problem.value(v) for v in np.eye(4))
-        assert problem.value(problem.begin) > problem.least
+        assert problem.value(problem.start_point) == max(problem.value(v) for v in np.eye(4))
+        assert problem.value(problem.start_point) > problem.minimum_value
 
 
 def test_a_slope_is_straight_and_ends_at_its_rise():
@@ -221,7 +223,7 @@ def test_the_spread_minimiser_is_stationary_at_the_centre():
     problem = spread_on_simplex(50)
     centre = np.full(50, 1 / 50)
     assert_allclose(problem.gradient(centre), 0.0, atol=1e-15)
-    assert problem.value(centre) == pytest.approx(problem.least)
+    assert problem.value(centre) == pytest.approx(problem.minimum_value)
     pushed = spread_on_simplex(50, 1.0)
     others = np.where(np.arange(50) > 0, 1 / 49, 0.0)
     g = pushed.gradient(others)
@@ -236,9 +238,9 @@ def test_random_quadratics_on_the_l1_ball_are_scaled_and_curve_down():
     rng = generator(1)
     for _ in range(100):
         x = rng.dirichlet(np.ones(6)) * rng.choice([-1.0, 1.0], 6)
-        assert problem.value(x) >= problem.least
+        assert problem.value(x) >= problem.minimum_value
     vertices = np.concatenate([np.eye(6), -np.eye(6)])
-    assert problem.value(problem.begin) == max(problem.value(v) for v in vertices)
+    assert problem.value(problem.start_point) == max(problem.value(v) for v in vertices)
 
 
 def test_the_noisy_ball_has_the_noise_it_says():
@@ -259,7 +261,7 @@ def test_the_double_well_is_its_formula_and_convex_where_it_says():
         along = differences(lambda t, x=x, v=v: problem.gradient(x + t[0] * v) @ v, np.zeros(1))
         assert along[0] == pytest.approx(problem.curvature(x)(v) @ v, abs=1e-6)
         least = np.linalg.eigvalsh(np.array([problem.curvature(x)(e) for e in np.eye(5)]))[0]
-        assert problem.convex_at(x) == (least >= 0.0)
+        assert problem.is_convex_near(x) == (least >= 0.0)
         assert np.linalg.norm(problem.curvature(x)(v)) <= (
             problem.constants(x).L_f * np.linalg.norm(v)
         )

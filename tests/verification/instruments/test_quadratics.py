@@ -9,13 +9,13 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.sets import L1Ball, L2Ball, Simplex
 from pfbench.verification.instruments.quadratics import (
-    Quadratic,
+    KnownQuadratic,
     boundary_of_l2_ball,
     chain,
     face_of_l1_ball,
     face_of_simplex,
     interior_of_l2_ball,
-    restricted,
+    make_restricted_quadratic,
     rows_of_spectrum,
     vertex_of_simplex,
 )
@@ -37,7 +37,7 @@ def tiny(shift=0.0):
     """Five rows in three dimensions, inside an l2 ball."""
     rng = generator()
     zero = np.zeros(3)
-    return Quadratic(
+    return KnownQuadratic(
         L2Ball(3), rng.standard_normal((5, 3)), zero + 0.2, zero, zero - 0.3, 1e-3, shift=shift
     )
 
@@ -152,7 +152,7 @@ def test_the_chain_is_tridiagonal_with_nesterovs_minimiser():
 @pytest.mark.parametrize(("blind", "excess"), [(1, 0.0), (1, 3.0), (4, 0.5)])
 def test_restricted_convexity_holds_for_all_and_is_attained_along_a_blind_direction(blind, excess):
     d, rng = 64, generator(4)
-    problem = restricted(rng, d, 1, blind, excess=excess)
+    problem = make_restricted_quadratic(rng, d, 1, blind, excess=excess)
     tau = (1 + excess) * blind / (2 * d)
     values, vectors = np.linalg.eigh(problem.curvature)
     assert_allclose(values[:blind], -excess, atol=1e-12)
@@ -170,7 +170,7 @@ def test_restricted_convexity_holds_for_all_and_is_attained_along_a_blind_direct
 
 @pytest.mark.parametrize("excess", [0.0, 1.0, 5.0])
 def test_the_restricted_minimiser_is_global_with_its_sigma_hat(excess):
-    problem = restricted(generator(5), 64, 1, 1, excess=excess)
+    problem = make_restricted_quadratic(generator(5), 64, 1, 1, excess=excess)
     assert problem.sigma_hat == pytest.approx(1 - 8 * (1 + excess) / 64)
     assert np.linalg.eigvalsh(problem.curvature)[0] == pytest.approx(-excess, abs=1e-12)
     blind = np.linalg.eigh(problem.curvature)[1][:, 0]
@@ -204,9 +204,9 @@ def test_bad_input_is_refused(changes, words):
         "begin": np.eye(3)[1],
         "sigma_hat": 1.0,
     }
-    assert Quadratic(**given).n == 3
+    assert KnownQuadratic(**given).n == 3
     with pytest.raises(InputError) as error:
-        Quadratic(**given | changes)
+        KnownQuadratic(**given | changes)
     assert_one_sentence(error, *words)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.verification.instruments.rotating import Rotating
+from pfbench.verification.instruments.rotating import RotatingBowl
 
 RNG = np.random.default_rng(5)
-BOWL = Rotating(n=28, mu=0.3, tau=0.7, sigma=0.2, radius=2.0)
+BOWL = RotatingBowl(n=28, mu=0.3, tau=0.7, sigma=0.2, radius=2.0)
 
 
 def single(i, x):
@@ -66,4 +66,4 @@ def test_a_table_holds_what_was_asked():
 @pytest.mark.parametrize("wrong", [{"n": 3}, {"d": 6}, {"mu": 0.0}, {"tau": -1.0}])
 def test_what_is_out_of_range_is_refused(wrong):
     with pytest.raises(InputError):
-        Rotating(**{"n": 4, "mu": 1.0, **wrong})
+        RotatingBowl(**{"n": 4, "mu": 1.0, **wrong})

@@ -5,15 +5,15 @@ from pfbench.base.counts import COUNTED
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.instruments.witness import Witness
+from pfbench.verification.instruments.oracle_tally import ComponentTally
 from pfbench.verification.replay.problems import LogCosh, ball
-from pfbench.verification.subject import Broken
+from pfbench.verification.subject import ClaimBroken
 from pfbench.verification.trial import Trial
 
 
 def test_it_counts_every_verb_as_the_ledger_does():
     problem, ledger = ball(), Ledger()
-    witness = Witness(problem)
+    witness = ComponentTally(problem)
     ask = Oracles(witness, ledger, problem.set.diameter)
     x, y, S = problem.start(), 0.5 * problem.start(), np.array([0, 2])
     answers = [
@@ -28,8 +28,8 @@ def test_it_counts_every_verb_as_the_ledger_does():
     answers += [H.product(x, y) - problem.hessian(x).product(x, y), H.batch(S, x, y) * 0.0]
     answers += [table.difference(S, x), table.replace(S, x), table.mean - problem.table(x).mean]
     assert all(not np.any(answer) for answer in answers)
-    assert witness.spent == ledger.spent
-    assert all(witness.spent[COUNTED.index(kind)] for kind in COUNTED)
+    assert witness.charged == ledger.counts_array
+    assert all(witness.charged[COUNTED.index(kind)] for kind in COUNTED)
 
 
 def test_it_lacks_what_the_backend_lacks():
@@ -39,7 +39,7 @@ def test_it_lacks_what_the_backend_lacks():
         def lo(self, g):
             return g
 
-    witness = Witness(NoTable())
+    witness = ComponentTally(NoTable())
     assert hasattr(witness, "lo")
     assert not hasattr(witness, "table")
     assert witness.unconstrained is False
@@ -67,7 +67,7 @@ def test_a_call_beside_the_ledger_is_found(verb):
             yield State(x)
 
     trial = Trial(CLAIMS["methods-count-prox-gd"])
-    with pytest.raises(Broken, match="beside the ledger"):
+    with pytest.raises(ClaimBroken, match="beside the ledger"):
         trial.run(LogCosh(), Beside())
-    with pytest.raises(Broken, match="beside the ledger"):
+    with pytest.raises(ClaimBroken, match="beside the ledger"):
         list(trial.follow(LogCosh(), Beside()))

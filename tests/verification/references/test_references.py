@@ -6,11 +6,11 @@ import inspect
 import pytest
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.verification.references import REFERENCES, plain_method
+from pfbench.verification.references import REFERENCES, load_reference
 from pfbench.verification.replay.follow import follow
 from pfbench.verification.replay.forms import forms
-from pfbench.verification.replay.instances import SHAPES, short_instances, with_length
-from pfbench.verification.replay.transcript import record
+from pfbench.verification.replay.recorded_run import record
+from pfbench.verification.replay.replay_instances import SHAPES, make_small_instances, with_length
 
 _OWN = ("pfbench.base", "pfbench.verification.references")
 """What a reference may import of pfbench."""
@@ -28,12 +28,12 @@ def test_a_reference_and_its_method_follow_each_other(name, form, shape):
     method = ALGORITHMS[name]
     parameters = with_length(method, form.parameters, 40)  # several runs share it
     algorithm = method(**parameters)
-    for instance in short_instances(method, shape):
+    for instance in make_small_instances(method, shape):
         problem = instance()
         recorded = record(problem, algorithm, seed=1)
         outcome = follow(recorded, algorithm, REFERENCES[name])
         assert outcome.agrees, outcome.reason
-        recorded = record(problem, plain_method(name, **parameters), seed=1)
+        recorded = record(problem, load_reference(name, **parameters), seed=1)
         assert recorded.error is None
         outcome = follow(recorded, algorithm)
         assert outcome.agrees, outcome.reason

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pfbench.verification.replay import indices
-from pfbench.verification.replay.indices import suspected, suspected_choices
+from pfbench.verification.replay.indices import find_suspect, find_suspect_choice
 
 N, T, B = 10_000, 2_000, 32
 
@@ -21,7 +21,7 @@ def right(rng, size=B):
 def test_right_draws_are_not_suspected(n, size):
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        found, p_value = suspected([rng.integers(n, size=size) for _ in range(300)], n)
+        found, p_value = find_suspect([rng.integers(n, size=size) for _ in range(300)], n)
         assert found is None
         assert p_value > 1e-6
 
@@ -38,7 +38,7 @@ def test_each_has_a_mean_of_one_over_all_streams():
     for ends in (1, 3):
         each = [indices._marginal(stream, batch_of, shares) for stream in streams]
         assert np.mean(np.exp(each)) == pytest.approx(1.0)
-        alone = [np.exp(indices._alone(one)[ends - 1]) for one in each]
+        alone = [np.exp(indices._mean_e_value(one)[ends - 1]) for one in each]
         assert np.mean(alone) == pytest.approx(1.0)
 
 
@@ -99,7 +99,7 @@ def test_a_fault_is_found_in_time(fault):
     draw, latest = FAULTS[fault]
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, p_value = suspected([draw(rng, t) for t in range(T)], N)
+        found, p_value = find_suspect([draw(rng, t) for t in range(T)], N)
         assert found is not None
         assert found.batch <= latest
         assert p_value < 1e-9
@@ -108,10 +108,10 @@ def test_a_fault_is_found_in_time(fault):
 def test_draws_that_repeat_none_before_all_are_drawn_are_found():
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        found, _ = suspected(reshuffled(rng), N)
+        found, _ = find_suspect(reshuffled(rng), N)
         assert found is not None
         assert found.batch < 60
-        singles, _ = suspected(np.split(rng.permutation(N)[:T], T), N)
+        singles, _ = find_suspect(np.split(rng.permutation(N)[:T], T), N)
         assert singles is not None
 
 
@@ -120,21 +120,21 @@ def test_draws_that_repeat_none_before_all_are_drawn_are_found():
 def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n, size, first):
     rng = np.random.default_rng(7)
     batches = [rng.integers(n, size=size) for _ in range(T)]
-    assert suspected(batches, n)[0] is None
+    assert find_suspect(batches, n)[0] is None
     for t in range(first | 1, T, 2):
         batches[t] = n - 1 - batches[t - 1]
-    found, p_value = suspected(batches, n)
+    found, p_value = find_suspect(batches, n)
     assert first < found.batch < first + 400
     assert p_value < 1e-9
 
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_what_is_bet_on_images_has_a_mean_of_one_over_all_streams(n, monkeypatch):
-    monkeypatch.setattr(indices, "_rejected", lambda logs: (None, np.exp(logs[-1:]).sum()))
+    monkeypatch.setattr(indices, "_first_rejection", lambda logs: (None, np.exp(logs[-1:]).sum()))
     streams = list(itertools.product(range(n), repeat=4))
     batch_of = np.array([0, 0, 0, 1])
     evidence = [
-        [value if value else 1.0 for _, value in indices._mirrored(np.array(one), batch_of, n)]
+        [value if value else 1.0 for _, value in indices._mirror_bets(np.array(one), batch_of, n)]
         for one in streams
     ]
     assert np.mean(evidence, axis=0) == pytest.approx(1.0)
@@ -144,7 +144,7 @@ def test_a_batch_that_comes_again_is_found_at_once():
     rng = np.random.default_rng(0)
     batches = [right(rng) for _ in range(T)]
     batches[1700] = batches[1699]
-    found, _ = suspected(batches, N)
+    found, _ = find_suspect(batches, N)
     assert found is not None
     assert found.batch == 1700
 
@@ -158,7 +158,7 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     found, p_value = indices._come_again(batches, n)
     assert 500 <= found <= 530
     assert p_value < 1e-9
-    suspect, least = suspected(batches, n)
+    suspect, least = find_suspect(batches, n)
     assert suspect.batch <= found
     assert least <= p_value
 
@@ -167,14 +167,14 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
 def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
     rng = np.random.default_rng(4)
     drawn = rng.integers(300, size=30_000)
-    assert indices._left_out(drawn, 300) == (None, 1.0)
+    assert indices._test_missing_component(drawn, 300) == (None, 1.0)
     late = drawn[since:]
     late[late == lacking] = (lacking + 7) % 300
-    place, p_value = indices._left_out(drawn, 300)
+    place, p_value = indices._test_missing_component(drawn, 300)
     assert since + 9_000 < place < since + 13_000
     assert p_value < 1e-9
-    found, _ = suspected(np.split(drawn, 6000), 300)
-    assert found.what == "an index is no longer drawn"
+    found, _ = find_suspect(np.split(drawn, 6000), 300)
+    assert found.description == "an index is no longer drawn"
     assert abs(found.batch - place // 5) <= 1  # batches are shuffled
 
 
@@ -191,10 +191,10 @@ def test_a_component_is_left_out_with_the_chance_that_is_said():
 def test_a_coin_that_falls_by_the_clock_is_found(p):
     rng = np.random.default_rng(6)
     right = (rng.random(3000) < p).astype(int)
-    assert suspected_choices("coin", right, (1.0 - p, p))[0] is None
+    assert find_suspect_choice("coin", right, (1.0 - p, p))[0] is None
     clock = np.array([int((t + 1) * p) > int(t * p) for t in range(3000)]).astype(int)
     late = np.concatenate([right[:1000], clock])
-    found, p_value = suspected_choices("coin", late, (1.0 - p, p))
+    found, p_value = find_suspect_choice("coin", late, (1.0 - p, p))
     assert 1000 < found.batch < 2500
     assert p_value < 1e-9
 
@@ -204,7 +204,7 @@ def test_bets_on_a_coin_that_know_the_last_heads_have_a_mean_of_one():
     streams = np.array(list(itertools.product(range(2), repeat=7)))
     weights = chances[streams].prod(axis=1)
     for ends in (2, 7):
-        bets = [_last(indices._after(one, chances)[:, :ends]) for one in streams]
+        bets = [_last(indices._bets_after_rare_side(one, chances)[:, :ends]) for one in streams]
         assert weights @ bets == pytest.approx(1.0)
 
 

@@ -9,15 +9,15 @@ import pfbench as pf
 from pfbench.base.verdicts import Verdict
 from pfbench.claims import Claim, bound, counts
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.instances import instance
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.instances import make_instance
+from pfbench.verification.instruments.slopes import LongSlope
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import judge
-from pfbench.verification.stating import horizons
-from pfbench.verification.stating.setting import Setting
+from pfbench.verification.statements import horizons
+from pfbench.verification.statements.setting import ClaimSetting
 from pfbench.verification.statistics import Decision
-from pfbench.verification.tables import verdict_table
 from pfbench.verification.trial import Trial
+from pfbench.verification.verdict_tables import verdict_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class Descent(pf.Algorithm):
 
 def slope(epsilon=0.1):
     """Return a long slope."""
-    return Slope(n=2, g=2 * epsilon, gap=1.0)
+    return LongSlope(n=2, g=2 * epsilon, gap=1.0)
 
 
 def steps(constants, T=50, turn=10**9):
@@ -63,28 +63,28 @@ def mean(**given):
 @pytest.mark.parametrize("turn", [224, 600])
 def test_a_method_that_turns_round_late_is_violated(turn):
     """The slope of T = 3 200 leads down for 800 steps."""
-    found = judge(mean(turn=turn))
-    assert found.verdict == "violated"
-    assert found.reason.startswith("T = 3200: The inequality breaks")
-    assert found.line == "violated · 2 times the bound · T <= 3 200, n <= 2, d <= 1"
+    verdict = judge(mean(turn=turn))
+    assert verdict.verdict == "violated"
+    assert verdict.reason.startswith("T = 3200: The inequality breaks")
+    assert verdict.line == "violated · 2 times the bound · T <= 3 200, n <= 2, d <= 1"
 
 
 def test_instances_for_the_horizon_go_on_where_others_take_too_long():
     large = "quadratic[source=synthetic,set=none,rows=2000,columns=20]"
     check = bound(most, "gradient_mapping_sq", parameters=partial(steps, turn=600))
-    found = judge(claim(check, instances=(slope, large)))
-    assert found.verdict == "violated"
-    assert found.reason.startswith("T = 3200 on slope: ")
-    assert found.reason.endswith(" T <= 800 on quadratic.")
+    verdict = judge(claim(check, instances=(slope, large)))
+    assert verdict.verdict == "violated"
+    assert verdict.reason.startswith("T = 3200 on slope: ")
+    assert verdict.reason.endswith(" T <= 800 on quadratic.")
 
 
 def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked():
-    found = judge(mean())
-    assert found.verdict == "within-10"
-    assert found.tested["T"] == 3200
-    assert found.measured["horizons"] == [50, 200, 800, 3200]
+    verdict = judge(mean())
+    assert verdict.verdict == "within-10"
+    assert verdict.size_text["T"] == 3200
+    assert verdict.measured["horizons"] == [50, 200, 800, 3200]
     again = judge(mean())
-    assert (again.measured, again.reason) == (found.measured, found.reason)
+    assert (again.measured, again.reason) == (verdict.measured, verdict.reason)
 
 
 @pytest.mark.parametrize(
@@ -101,13 +101,13 @@ def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked():
     ],
 )
 def test_a_horizon_grows_only_where_the_author_says_what_else_changes(parameters, horizon):
-    assert Setting(parameters=parameters).horizon("quick") == horizon
+    assert ClaimSetting(parameters=parameters).horizon("quick") == horizon
 
 
 def test_what_a_full_verification_replaces_is_where_it_begins():
-    of_mapping = Setting(parameters={"iterations": 40}, full={"iterations": 90})
+    of_mapping = ClaimSetting(parameters={"iterations": 40}, full={"iterations": 90})
     assert of_mapping.horizon("full") == ("iterations", 90)
-    assert Setting(parameters=steps, full={"iterations": 90}).horizon("full") is None
+    assert ClaimSetting(parameters=steps, full={"iterations": 90}).horizon("full") is None
 
 
 def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
@@ -118,10 +118,10 @@ def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
     def fifth(problem, x):
         return 1.0 if (x == problem.start()).all() else 1e-17
 
-    tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, over="last", parameters=steps)
-    found = judge(claim(tiny))
-    assert found.verdict.is_kept, found.reason
-    assert found.tested["T"] == 3200
+    tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, statistic="last", parameters=steps)
+    verdict = judge(claim(tiny))
+    assert verdict.verdict.is_kept, verdict.reason
+    assert verdict.size_text["T"] == 3200
 
 
 def test_the_table_of_verdicts_has_every_horizon():
@@ -131,11 +131,11 @@ def test_the_table_of_verdicts_has_every_horizon():
 
 def test_counts_grow_too():
     right = claim(counts(lambda c, a: {"sfo": 2 * a.iterations}, parameters=steps))
-    assert judge(right).tested["T"] == 3200
+    assert judge(right).size_text["T"] == 3200
     few = claim(counts(lambda c, a: {"sfo": 2 * min(a.iterations, 300)}, parameters=steps))
-    found = judge(few)
-    assert found.verdict == "violated"
-    assert found.reason.startswith("T = 800: ")
+    verdict = judge(few)
+    assert verdict.verdict == "violated"
+    assert verdict.reason.startswith("T = 800: ")
 
 
 # --- by a check that is made up -------------------------------------------------------------------
@@ -149,7 +149,7 @@ def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsil
     said, tried = iter(verdicts), []
     epsilons = [] if epsilons == () else epsilons
     fixed = {"epsilon": 0.1} if fixed is None else fixed
-    trial = Trial(replace(mean(), instances=(instance(slope, **fixed),)), effort=effort)
+    trial = Trial(replace(mean(), instances=(make_instance(slope, **fixed),)), effort=effort)
 
     def check(longer):
         tried.append(longer.stretch)
@@ -162,8 +162,8 @@ def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsil
         measured = {"ratio": ratio if longer.stretch > 1 else 0.5}
         return Evidence(Decision(verdict, f"it {verdict}.", measured, p_value), {}, 1)
 
-    found = horizons.along_horizons(trial, [Setting(parameters=steps)], check)
-    return found, tried, trial.seen
+    found = horizons.check_horizons(trial, [ClaimSetting(parameters=steps)], check)
+    return found, tried, trial.coverage
 
 
 def test_an_undecided_horizon_ends_it_and_is_not_what_was_tested():

@@ -4,32 +4,32 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.verification.stating.least_value import ACCURACY, least_value
-from pfbench.verification.stating.quantity import at_points
-from pfbench.verification.subject import Untestable
+from pfbench.verification.statements.minimum_value import ACCURACY, minimum_value
+from pfbench.verification.statements.quantity import as_function
+from pfbench.verification.subject import NotTestable
 
 
 @pytest.mark.parametrize("selected", ["l1", "l2", "simplex", "box", "permutahedron"])
 def test_no_point_is_below_a_certified_value(selected):
     problem = pf.problem("quadratic", source="synthetic", set=selected)
     assert problem.best_known is None
-    least, x = least_value(problem), problem.start()
+    least, x = minimum_value(problem), problem.start()
     g = problem.gradient(x)
     gap = float(g @ x) - float(problem.set.minimum(g)[0])
     assert problem.value(x) - gap <= least <= problem.value(x)
     for vertex in (problem.set.lo(g), problem.set.lo(-g)):
         assert problem.value(vertex) >= least - ACCURACY * gap
-    assert at_points(problem, "suboptimality")(x) == pytest.approx(problem.value(x) - least)
+    assert as_function(problem, "suboptimality")(x) == pytest.approx(problem.value(x) - least)
 
 
 def test_it_is_that_of_least_squares_where_the_set_leaves_these():
     free = pf.problem("quadratic", source="synthetic", set="none")
     wide = pf.problem("quadratic", source="synthetic", set="l2", radius=1000.0)
-    assert least_value(wide) == pytest.approx(free.best_known[0], rel=1e-8)
-    assert np.isfinite(least_value(wide))
+    assert minimum_value(wide) == pytest.approx(free.best_known[0], rel=1e-8)
+    assert np.isfinite(minimum_value(wide))
 
 
 def test_a_problem_that_is_not_convex_is_refused():
     problem = pf.problem("nonconvex-logistic", source="synthetic")
-    with pytest.raises(Untestable, match="the least value of nonconvex-logistic is not known"):
-        least_value(problem)
+    with pytest.raises(NotTestable, match="the least value of nonconvex-logistic is not known"):
+        minimum_value(problem)

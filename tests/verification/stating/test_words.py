@@ -11,12 +11,21 @@ from judging import judge
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
-from pfbench.claims import Claim, bound, counts, error_law, identity, instance, rate, separation
+from pfbench.claims import (
+    Claim,
+    bound,
+    counts,
+    error_law,
+    identity,
+    make_instance,
+    rate,
+    separation,
+)
 from pfbench.problems.base import FiniteSum
-from pfbench.sets.whole import WholeSpace
-from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.own import check_ready
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification.instruments.slopes import LongSlope
 from pfbench.verification.subject import Subject
+from pfbench.verification.user_claims import check_ready
 
 
 class Parabolas(FiniteSum):
@@ -170,7 +179,7 @@ def test_a_bound_in_expectation_is_of_the_mean_over_the_iterates(factor, expecte
 @pytest.mark.parametrize("over", ["last", "output"])
 def test_a_bound_of_the_last_iterate(over):
     at_end = np.mean([0.9**2, 0.7**2]) ** 3
-    check = bound(lambda c, a: 2 * at_end, square, over=over, parameters=SMALL)
+    check = bound(lambda c, a: 2 * at_end, square, statistic=over, parameters=SMALL)
     kind, found = verdict(check, Parabolas())
     assert kind == "within-10"
     assert found.measured["ratio"] == pytest.approx(0.5, abs=0.08)
@@ -178,16 +187,16 @@ def test_a_bound_of_the_last_iterate(over):
 
 def test_a_bound_of_every_run_counts_t_from_the_first_iterate():
     largest = lambda c, a, t: 0.9 ** (2 * t)  # noqa: E731
-    check = bound(largest, square, over="every", parameters=SMALL, runs=(9, 9))
+    check = bound(largest, square, statistic="every", parameters=SMALL, runs=(9, 9))
     kind, found = verdict(check, Parabolas())
     assert (kind, found.repetitions, found.measured["checks"]) == ("attained", 9, 27)
     assert found.measured["ratio"] == pytest.approx(1.0, abs=0.3)
-    early = bound(lambda c, a, t: 0.9 ** (2 * t + 2), square, over="every", parameters=SMALL)
+    early = bound(lambda c, a, t: 0.9 ** (2 * t + 2), square, statistic="every", parameters=SMALL)
     assert verdict(early, Parabolas())[0] == "violated"
 
 
 def test_the_least_so_far_begins_with_the_start():
-    check = bound(lambda c, a, t: 1.0, square, over="least", parameters=SMALL, runs=(2, 2))
+    check = bound(lambda c, a, t: 1.0, square, statistic="least", parameters=SMALL, runs=(2, 2))
     _, found = verdict(check, Parabolas())
     assert found.measured["ratio"] == 1.0
     assert found.measured["checks"] == 6
@@ -199,7 +208,7 @@ def test_calls_and_own_constants_make_nothing_tight():
     assert (kind, found.measured["by_schedule"]) == ("holds", True)
     below = lambda c, a: a.iterations - 1.0  # noqa: E731
     assert verdict(bound(below, "sfo", parameters=SMALL), Parabolas())[0] == "violated"
-    own = bound(lambda c, a: 2 * by_hand(3), square, parameters=SMALL, own_constant=True)
+    own = bound(lambda c, a: 2 * by_hand(3), square, parameters=SMALL, has_own_constant=True)
     kind, found = verdict(own, Parabolas())
     assert (kind, found.measured["by_own_constant"]) == ("holds", True)
 
@@ -233,14 +242,14 @@ def test_parameters_are_the_claims_whatever_the_subject_does():
 
         @classmethod
         def theory(cls, epsilon, constants, **given):
-            return cls.filled(given, iterations=math.ceil(1 / epsilon), step=0.1)
+            return cls.from_schedule(given, iterations=math.ceil(1 / epsilon), step=0.1)
 
     class Lazy(Scheduled):
         """Makes one step."""
 
         @classmethod
         def theory(cls, epsilon, constants, **given):
-            return cls.filled(given, iterations=1, step=0.1)
+            return cls.from_schedule(given, iterations=1, step=0.1)
 
     told = []
     check = bound(
@@ -320,9 +329,9 @@ def test_the_past_is_that_of_the_estimate():
     check = error_law(lambda c, a, past: seen.append(past) or 10.0, parameters=SMALL)
     verdict(check, Parabolas())
     first, second = (next(one for one in seen if one.t == t) for t in (0, 1))
-    assert (first.error_sq, first.moved_sq, float(first.x[0])) == (0.0, 0.0, 1.0)
+    assert (first.error_sq, first.step_sq, float(first.x[0])) == (0.0, 0.0, 1.0)
     # The first component was drawn: g = x, e = x - 2x, and x moved by -0.1.
-    assert (second.error_sq, second.moved_sq) == (pytest.approx(1.0), pytest.approx(0.01))
+    assert (second.error_sq, second.step_sq) == (pytest.approx(1.0), pytest.approx(0.01))
 
 
 # --- identities -----------------------------------------------------------------------------------
@@ -340,7 +349,7 @@ def test_two_methods_coincide():
 
     for check in (
         identity("prox-gd", parameters=SMALL),
-        identity(ALGORITHMS["prox-gd"], parameters=SMALL, of="value"),
+        identity(ALGORITHMS["prox-gd"], parameters=SMALL, quantity="value"),
     ):
         assert verdict(check, Parabolas(), algorithm=Descent)[0] == "holds"
         assert verdict(check, Parabolas())[0] == "violated"
@@ -376,7 +385,7 @@ def test_fewer_calls_than_another_method():
 
 def slope(epsilon=0.1):
     """Return a slope that takes about 1/epsilon^2 steps."""
-    return Slope(n=2, g=2 * epsilon, gap=1.0)
+    return LongSlope(n=2, g=2 * epsilon, gap=1.0)
 
 
 def size(problem, x):
@@ -426,7 +435,7 @@ def test_an_exponent_in_a_parameter_of_the_instance():
 
     given = {
         "values": [2, 8, 32, 200],
-        "grows": "n",
+        "varied_parameter": "n",
         "measure": size,
         "parameters": SMALL | {"iterations": 50, "epsilon": 0.5},
         "seeds": 3,
@@ -444,12 +453,12 @@ def test_an_exponent_in_a_parameter_of_the_instance():
 
 
 def test_an_instance_is_a_problem_a_class_or_a_selector():
-    drawn = instance("log-cosh[rows=9,source=synthetic]", columns=2)
+    drawn = make_instance("log-cosh[rows=9,source=synthetic]", columns=2)
     assert (drawn.name, drawn.example().shape) == ("log-cosh", (2,))
-    assert instance(Parabolas, curvatures=(2.0,)).example().n == 1
+    assert make_instance(Parabolas, curvatures=(2.0,)).example().n == 1
     given = Parabolas()
-    assert instance(given).example() is given
-    assert drawn.about
+    assert make_instance(given).example() is given
+    assert drawn.description
     several = claim(counts(cost, parameters=SMALL), "log-cosh", Parabolas, given).instances
     assert [one.name for one in several] == ["log-cosh", "Parabolas", "parabolas"]
 
@@ -465,13 +474,13 @@ def test_an_instance_that_takes_a_seed_is_drawn_by_the_trial():
         seen.add(problem.a[0])
         return 1.0
 
-    check = bound(lambda c, a, t: 2.0, noted, over="every", parameters=SMALL, runs=(20, 20))
+    check = bound(lambda c, a, t: 2.0, noted, statistic="every", parameters=SMALL, runs=(20, 20))
     verdict(check, of_seed)
     assert len(seen) > 2
 
 
 def refusal(check, *instances, **given):
-    home = replace(claim(check, *instances, **given), home="here.py")
+    home = replace(claim(check, *instances, **given), user_source="here.py")
     with pytest.raises(InputError) as error:
         check_ready([home], "quick")
     return str(error.value)
@@ -479,7 +488,7 @@ def refusal(check, *instances, **given):
 
 def test_what_cannot_be_tested_is_refused_before_any_run():
     fine = bound(lambda c, a: 1.0, square, parameters=SMALL)
-    check_ready([replace(claim(fine, Parabolas()), home="here.py")], "quick")
+    check_ready([replace(claim(fine, Parabolas()), user_source="here.py")], "quick")
     for check, instances, words in (
         (fine, (), "names no instance"),
         (fine, ("log-cosh",), "does not fit"),

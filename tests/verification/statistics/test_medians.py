@@ -28,7 +28,7 @@ def verdict_of(decide, above, first):
     if decide == "median":
         decision = st.decide_median(values, 1.0, first)
     else:
-        slopes = st.fitted(X, lambda count: X ** values(count)[:, np.newaxis])
+        slopes = st.make_fit(X, lambda count: X ** values(count)[:, np.newaxis])
         decision = st.decide_exponent(slopes, 0.9, seeds=first)
     return decision.verdict, asked[-1]
 
@@ -158,7 +158,7 @@ def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
         asked.append(count)
         return np.exp(u + each[:count, np.newaxis] * bow)
 
-    assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "within-10"
+    assert st.decide_exponent(st.make_fit(X, calls), 1.0).verdict == "within-10"
     assert asked == seeds
 
 
@@ -187,13 +187,13 @@ def test_counts_that_do_not_reach_their_target_have_no_further_look():
         asked.append(count)
         return np.full((count, 4), math.inf)
 
-    assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "inconclusive"
+    assert st.decide_exponent(st.make_fit(X, calls), 1.0).verdict == "inconclusive"
     assert asked == [7]
 
 
 def test_rows_are_made_when_they_are_asked_for_and_once():
     made = []
-    rows = st.Rows(lambda seed: made.append(seed) or 10 * seed, [3, 1, 4, 1, 5])
+    rows = st.SeedRows(lambda seed: made.append(seed) or 10 * seed, [3, 1, 4, 1, 5])
     assert rows(2) == [30, 10]
     assert rows(4) == [30, 10, 40, 10]
     assert rows(3) == [30, 10, 40]

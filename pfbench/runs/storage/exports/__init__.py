@@ -10,14 +10,14 @@ from types import MappingProxyType
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage.exports.coco import write_coco
-from pfbench.runs.storage.exports.curves import View
+from pfbench.runs.storage.exports.csv_tables import write_benchopt, write_long, write_wide
 from pfbench.runs.storage.exports.iohprofiler import write_iohprofiler
-from pfbench.runs.storage.exports.selected import Selected
-from pfbench.runs.storage.exports.tables import write_benchopt, write_long, write_wide
+from pfbench.runs.storage.exports.measure_curves import ExportView
+from pfbench.runs.storage.exports.selection import SelectedRuns
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.store import Store
 
-FORMATS: Mapping[str, Callable[[Selected, View, Path], list[Path]]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[SelectedRuns, ExportView, Path], list[Path]]] = MappingProxyType(
     {
         "csv-wide": write_wide,
         "csv-long": write_long,
@@ -30,7 +30,7 @@ FORMATS: Mapping[str, Callable[[Selected, View, Path], list[Path]]] = MappingPro
 
 
 def export(
-    store: Store, rows: Sequence[Row], form: str, folder: Path, view: View
+    store: Store, rows: Sequence[Row], form: str, folder: Path, view: ExportView
 ) -> tuple[list[Path], Mapping[str, int]]:
     """Write runs of a store into an empty folder.
 
@@ -59,12 +59,12 @@ def export(
     """
     if not rows:
         raise InputError("no stored run was chosen: there is nothing to export.")
-    selected = Selected(store, rows)
+    selected = SelectedRuns(store, rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: name another with -o.")
-        return FORMATS[form](selected, view, folder), selected.left_out
+        return FORMATS[form](selected, view, folder), selected.omitted
     except OSError as error:
         raise StorageError(
             f"the export could not be written to {folder} ({error.strerror}): free some space, or "

@@ -12,10 +12,17 @@ from itertools import accumulate
 from pathlib import Path
 
 from pfbench.base.errors import InputError
-from pfbench.base.visible import visible
-from pfbench.runs.storage.exports.curves import Curve, Group, Summary, View, functions, groups
-from pfbench.runs.storage.exports.selected import Selected
-from pfbench.runs.storage.exports.tables import write_csv
+from pfbench.base.escaping import escape_text
+from pfbench.runs.storage.exports.csv_tables import write_csv
+from pfbench.runs.storage.exports.measure_curves import (
+    Curve,
+    CurveGroup,
+    CurveSummary,
+    ExportView,
+    functions,
+    groups,
+)
+from pfbench.runs.storage.exports.selection import SelectedRuns
 
 FUNCTIONS = 24
 """The most functions that the suite bbob has."""
@@ -26,13 +33,13 @@ _HEAD = (
 )
 
 
-def write_coco(selected: Selected, view: View, folder: Path) -> list[Path]:
+def write_coco(runs: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, and ``functions.csv``, which says what f1, f2, ... are.
 
     An algorithm's folder is what ``cocopp`` takes. A problem is a function, a seed s the instance
     s + 1; a run that did not start is left out. Points are not stored, so x1, x2, ... are missing.
     """
-    number = len(functions(selected))
+    number = len(functions(runs))
     if number > FUNCTIONS:
         raise InputError(
             f"COCO's suite has {FUNCTIONS} functions, and there are {number} problems: "
@@ -40,65 +47,65 @@ def write_coco(selected: Selected, view: View, folder: Path) -> list[Path]:
         )
     files: list[Path] = []
     lines: dict[int, tuple[str, int, str]] = {}
-    for group in groups(selected, view):
+    for group in groups(runs, view):
         files += _write_group(group, view, folder / group.folder)
         lines[group.function] = f"f{group.function}", group.dimension, group.problem
     head = ("function", "dimension", "problem")
-    about = (line for _, line in sorted(lines.items()))
-    return [write_csv(folder / "functions.csv", head, about, raw=view.raw), *files]
+    subject = (line for _, line in sorted(lines.items()))
+    return [write_csv(folder / "functions.csv", head, subject, raw=view.raw), *files]
 
 
-def _write_group(group: Group, view: View, place: Path) -> list[Path]:
+def _write_group(group: CurveGroup, view: ExportView, path: Path) -> list[Path]:
     """Write the three files of an algorithm on a problem, curve by curve."""
     data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
-    (place / data).parent.mkdir(parents=True, exist_ok=True)
-    info, improved, whole = (
-        place / f"bbobexp_f{group.function}.info",
-        place / f"{data}.dat",
-        place / f"{data}.tdat",
+    (path / data).parent.mkdir(parents=True, exist_ok=True)
+    info, improved, complete = (
+        path / f"bbobexp_f{group.function}.info",
+        path / f"{data}.dat",
+        path / f"{data}.tdat",
     )
     runs = []
-    with improved.open("x", encoding="utf-8") as dat, whole.open("x", encoding="utf-8") as tdat:
+    with improved.open("x", encoding="utf-8") as dat, complete.open("x", encoding="utf-8") as tdat:
         for curve in group.curves:
-            for file, chosen in ((dat, _improved), (tdat, _all)):
+            for file, chosen in ((dat, _improvements), (tdat, _all_points)):
                 file.write(_HEAD.format(view.optimum))
                 file.writelines(_line(point, view) for point in chosen(curve))
             runs.append(curve.summary)
     info.write_text(_info(group, runs, view, data), encoding="utf-8")
-    return [info, improved, whole]
+    return [info, improved, complete]
 
 
-def _info(group: Group, curves: Sequence[Summary], view: View, data: Path) -> str:
+def _info(group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, data: Path) -> str:
     runs = ", ".join(
         f"{curve.instance}:{curve.evaluations}|{curve.best[1] - view.optimum:.1e}"
         for curve in curves
     )
-    algorithm = visible(group.title).replace("'", "")
+    algorithm = escape_text(group.title).replace("'", "")
     return (
         f"suite = 'bbob', funcId = {group.function}, DIM = {group.dimension}, "
         f"Precision = 1.000e-08, algId = '{algorithm}', coco_version = '2.6.3', "
         "logger = 'bbob', data_format = 'bbob-new2'\n"
-        f"% {visible(view.measure)} against 1 + {view.count}, of pfbench\n"
+        f"% {escape_text(view.measure)} against 1 + {view.count}, of pfbench\n"
         f"{data.as_posix()}.dat, {runs}\n"
     )
 
 
-def _all(curve: Curve) -> Iterator[tuple[int, float, float]]:
+def _all_points(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield evaluation, value, and the least value so far."""
-    least = accumulate((value for _, value, _ in curve.points), min)
-    for (evaluation, value, _), best in zip(curve.points, least, strict=True):
+    lower = accumulate((value for _, value, _ in curve.points), min)
+    for (evaluation, value, _), best in zip(curve.points, lower, strict=True):
         yield evaluation, value, best
 
 
-def _improved(curve: Curve) -> Iterator[tuple[int, float, float]]:
+def _improvements(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield the points that are better than all before, and the last one."""
     best = math.inf
-    for evaluation, value, least in _all(curve):
-        if least < best or evaluation == curve.points[-1][0]:
-            yield evaluation, value, least
-        best = least
+    for evaluation, value, lower in _all_points(curve):
+        if lower < best or evaluation == curve.points[-1][0]:
+            yield evaluation, value, lower
+        best = lower
 
 
-def _line(point: tuple[int, float, float], view: View) -> str:
-    evaluation, value, least = point
-    return f"{evaluation} 0 {least - view.optimum:+.16e} {value:+.16e} {least:+.16e}\n"
+def _line(point: tuple[int, float, float], view: ExportView) -> str:
+    evaluation, value, lower = point
+    return f"{evaluation} 0 {lower - view.optimum:+.16e} {value:+.16e} {lower:+.16e}\n"

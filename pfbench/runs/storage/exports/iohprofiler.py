@@ -12,14 +12,21 @@ from typing import Any
 
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.storage.exports.curves import Curve, Group, Summary, View, file_name, groups
-from pfbench.runs.storage.exports.selected import Selected
+from pfbench.runs.storage.exports.measure_curves import (
+    Curve,
+    CurveGroup,
+    CurveSummary,
+    ExportView,
+    file_name,
+    groups,
+)
+from pfbench.runs.storage.exports.selection import SelectedRuns
 
 VERSION = "0.3.18"
 """The version of IOHexperimenter whose format is written."""
 
 
-def write_iohprofiler(selected: Selected, view: View, folder: Path) -> list[Path]:
+def write_iohprofiler(selected: SelectedRuns, view: ExportView, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, with a JSON and a ``.dat`` file for each problem.
 
     The columns of a ``.dat`` file are ``evaluations`` (1 + the count), ``raw_y`` (the measure), and
@@ -27,28 +34,30 @@ def write_iohprofiler(selected: Selected, view: View, folder: Path) -> list[Path
     """
     files = []
     for group in groups(selected, view):
-        place = folder / group.folder
+        path = folder / group.folder
         function = file_name(Selector.parse(group.problem).name)
         data = Path(
             f"data_f{group.function}_{function}",
             f"IOHprofiler_f{group.function}_DIM{group.dimension}.dat",
         )
-        (place / data).parent.mkdir(parents=True, exist_ok=True)
-        with (place / data).open("x", encoding="utf-8") as file:
+        (path / data).parent.mkdir(parents=True, exist_ok=True)
+        with (path / data).open("x", encoding="utf-8") as file:
             runs = []
             for curve in group.curves:
                 file.writelines(_lines(curve))
                 runs.append(curve.summary)
-        about = place / f"IOHprofiler_f{group.function}_{function}.json"
-        text = json.dumps(_about(group, runs, view, data), indent=1, ensure_ascii=False)
-        about.write_text(text + "\n", encoding="utf-8")
-        files += [about, place / data]
+        subject = path / f"IOHprofiler_f{group.function}_{function}.json"
+        text = json.dumps(_group_record(group, runs, view, data), indent=1, ensure_ascii=False)
+        subject.write_text(text + "\n", encoding="utf-8")
+        files += [subject, path / data]
     return files
 
 
-def _about(group: Group, curves: Sequence[Summary], view: View, data: Path) -> dict[str, Any]:
+def _group_record(
+    group: CurveGroup, curves: Sequence[CurveSummary], view: ExportView, data: Path
+) -> dict[str, Any]:
     selector = Selector.parse(group.algorithm)
-    known = [{name: value} for name, value in group.naming.columns.items() if value]
+    existing = [{name: value} for name, value in group.naming.columns.items() if value]
     return {
         "version": VERSION,
         "suite": "pfbench",
@@ -56,7 +65,7 @@ def _about(group: Group, curves: Sequence[Summary], view: View, data: Path) -> d
         "function_name": group.problem,
         "maximization": False,
         "algorithm": {"name": group.title, "info": selector.name},
-        "experiment_attributes": [{"measure": view.measure}, {"count": view.count}, *known],
+        "experiment_attributes": [{"measure": view.measure}, {"count": view.count}, *existing],
         "attributes": ["evaluations", "raw_y", *TRACE_COLUMNS],
         "scenarios": [
             {

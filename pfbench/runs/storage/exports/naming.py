@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import by_module
+from pfbench.base.selectors import replace_file_by_module
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Setting, Spec, Study
-from pfbench.runs.storage.content import Entry
+from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.storage.serialization import StoredRun
 
 
 @dataclass(frozen=True)
-class Naming:
+class RunNaming:
     """What a run is called, and what it was to reach; what is not known is empty.
 
     Attributes
@@ -40,52 +40,58 @@ Planned = tuple[str, str, int]
 """By what a stored run is found in a spec: its problem, algorithm and seed."""
 
 
-def _planned(of: PlannedRun | Run) -> Planned:
-    return by_module(of.problem), by_module(of.algorithm), of.seed
+def _plan_identity(source: PlannedRun | Run) -> Planned:
+    return (
+        replace_file_by_module(source.problem),
+        replace_file_by_module(source.algorithm),
+        source.seed,
+    )
 
 
-def namings(spec: Spec) -> Mapping[Planned, Naming]:
+def namings(spec: Spec) -> Mapping[Planned, RunNaming]:
     """Return what a spec calls each run; of equal runs, the first counts.
 
     What tuning will choose is not known: a method at any point of its grid is the tuned one on the
     seeds of the study, and a search on those of the search.
     """
-    found: dict[Planned, Naming] = {}
+    namings: dict[Planned, RunNaming] = {}
     for study in spec.studies:
-        targets = tuple(map(_written, study.targets))
-        for setting, label, plan in _labelled(study):
-            found.setdefault(_planned(plan), Naming(spec.name, setting.title, label, targets))
-    return found
+        targets = tuple(map(_format_target, study.targets))
+        for setting, label, plan in _iterate_labelled(study):
+            namings.setdefault(
+                _plan_identity(plan), RunNaming(spec.name, setting.title, label, targets)
+            )
+    return namings
 
 
-def _labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
+def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
     """Yield all runs that may be made for a study, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:
-        for plan in study.every_plan(problem, algorithm, setting):
+        for plan in study.all_plans(problem, algorithm, setting):
             yield setting, algorithm.label, plan
-    for problem, method, setting in study.tuned():
-        tuned = Named(method.tuned_label, method.selector)
+    for problem, method, setting in study.iterate_tuned():
+        tuned = LabelledSelector(method.tuned_label, method.selector)
         for point, searched in study.trials(problem, method, setting):
-            at = replace(setting, values={**setting.values, **point})
-            for plan in study.every_plan(problem, tuned, at):
+            other_setting = replace(setting, values={**setting.values, **point})
+            for plan in study.all_plans(problem, tuned, other_setting):
                 yield setting, tuned.label, plan
             for plan in searched:
                 yield setting, f"{method.label}, search", plan
 
 
-def naming_of(entry: Entry, names: Mapping[Planned, Naming]) -> Naming:
+def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
     """Return what a stored run is called; of one that no spec names, its target where known."""
     run = entry.run
-    known = names.get(_planned(run))
-    if known is not None:
-        return known
+    naming = names.get(_plan_identity(run))
+    if naming is not None:
+        return naming
     try:
-        stop = PlannedRun.of_json(entry.notes.get("plan", {})).stop
+        stop = PlannedRun.from_json(entry.notes.get("plan", {})).stop
     except InputError:
         stop = None
-    return Naming(targets=() if stop is None else (_written(stop),))
+    return RunNaming(targets=() if stop is None else (_format_target(stop),))
 
 
-def _written(target: Stop) -> str:
+def _format_target(target: Stop) -> str:
     return f"{target.measure}={target.target!r}"

@@ -1,0 +1,36 @@
+"""What the files of a benchmark of benchopt call: `pfbench new benchopt` writes them."""
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.protocols import Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.state import Point, State
+from pfbench.measures import available
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.planning.name_resolution import select_algorithm, select_problem
+
+
+def load_problem(selector: str) -> Problem:
+    """Return the problem of a selector, ours or FILE.py:NAME."""
+    return select_problem(selector)
+
+
+def run_algorithm(problem: Problem, selector: str, iterations: int, seed: int = 0) -> Run:
+    """Return a run of so many iterations, at least 1, of the algorithm of a selector."""
+    parsed = Selector.parse(selector)
+    longer = Selector(parsed.name, {**parsed.parameters, "iterations": iterations})
+    return solve(problem, select_algorithm(str(longer)), seed=seed)
+
+
+def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dict[str, float]:
+    """Return all measures that are defined at a point, of an interval the upper end.
+
+    The objective is called ``value``, as benchopt has it. The counts and seconds of a run stand
+    beside them, and are 0 where there is none.
+    """
+    measured = {name: measure(problem, State(x)) for name, measure in available(problem).items()}
+    measured["value"] = measured.pop("objective")
+    upper = {name: m[1] if isinstance(m, tuple) else m for name, m in measured.items()}
+    counts = dict.fromkeys(COUNTED, 0) if run is None else run.counts.as_dict()
+    spent = {**counts, "seconds": 0.0 if run is None else run.seconds}
+    return {name: float(m) for name, m in upper.items() if m is not None} | spent

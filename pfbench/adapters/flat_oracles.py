@@ -1,0 +1,156 @@
+"""The oracles as other libraries want them: plain functions of flat vectors."""
+
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
+from pfbench.base.protocols import AlgorithmOracles
+from pfbench.base.sample import Indices
+from pfbench.points.point_formats import describe
+
+
+class FlatOracles:
+    """The counting oracles of one run as functions of flat vectors, shape (d,).
+
+    Parameters
+    ----------
+    ask
+        The oracles.
+    x
+        The start point, an array of any shape; its entries in C order are the flat vectors.
+
+    Attributes
+    ----------
+    start
+        The start point, shape (d,).
+    n
+        Number of components.
+    stop_requested
+        The budget or the time limit that ended the run; None so far. It is kept because a library
+        may swallow the exception.
+
+    Raises
+    ------
+    InputError
+        If the points of the problem are no arrays.
+    """
+
+    def __init__(self, ask: AlgorithmOracles, x: Any) -> None:
+        if not isinstance(x, np.ndarray):
+            raise InputError(
+                f"the start is {describe(x)}, and other libraries take arrays: choose a problem "
+                "whose points are arrays."
+            )
+        self._ask, self._shape = ask, x.shape
+        self.start: Floats = x.ravel().copy()
+        self.n = ask.n
+        self.stop_requested: BaseException | None = None
+
+    def point(self, z: Any) -> Floats:
+        """Return a flat vector as a point of the problem, a copy."""
+        return np.array(z, dtype=np.float64).reshape(self._shape)
+
+    def value(self, z: Any) -> float:
+        """Return f: n FV."""
+        return float(self._query(self._ask.value, self.point(z)))
+
+    def gradient(self, z: Any) -> Floats:
+        """Return grad f, shape (d,): 1 FO, n SFO."""
+        return self._flat(self._ask.gradient, self.point(z))
+
+    def batch(self, sample: Indices, z: Any) -> Floats:
+        """Return the mean of the sampled component gradients, shape (d,): len(sample) SFO."""
+        return self._flat(self._ask.batch, sample, self.point(z))
+
+    def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
+        """Return f and its gradient; f is asked only where it is read, at n FV."""
+        return LazyValue(self.value, self.point(z)), self.gradient(z)
+
+    def lo(self, g: Any) -> Floats:
+        """Return a vertex v that minimises <g, v>, shape (d,): 1 LO."""
+        v = self._query(self._ask.lo, self.point(g))
+        return np.ravel(v if isinstance(v, np.ndarray) else v.matrix())
+
+    def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
+        """Return what copt wants for u = -grad: v - z, no names of vertices, the longest step."""
+        return self.lo(-np.asarray(u)) - z, None, None, 1.0
+
+    def prox(self, z: Any, lam: float) -> Floats:
+        """Return the proximal map (for a set: the projection) of z, shape (d,): 1 PO."""
+        y = self.point(z)
+        return self._flat(self._ask.prox, y, np.zeros_like(y), float(lam))
+
+    def hessian_product(self) -> Callable[[Any, Any], Floats]:
+        """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO where z is another one."""
+        last: list[Any] = [None, None]
+
+        def product(z: Any, p: Any) -> Floats:
+            if last[0] is None or not np.array_equal(last[0], z):
+                last[:] = np.array(z), self._query(self._ask.hessian, self.point(z))
+            return self._flat(last[1].product, self.point(p), self.point(np.zeros_like(p)))
+
+        return product
+
+    def _flat(self, verb: Callable[..., Any], *args: Any) -> Floats:
+        return np.ravel(self._query(verb, *args))
+
+    def _query(self, verb: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return verb(*args)
+        except (BudgetExhausted, TimeLimitReached) as error:
+            self.stop_requested = error
+            raise
+
+
+class LazyValue:
+    """A function value that is asked where it is first read, and never if it is not.
+
+    It acts as the float in every operation, of numpy too; copies and pickles are floats.
+    """
+
+    def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
+        self._value, self._z = value, z
+        self._cached: float | None = None
+
+    def __float__(self) -> float:
+        if self._cached is None:
+            self._cached = self._value(self._z)
+        return self._cached
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(float, name):
+            raise AttributeError(f"'LazyValue' object has no attribute '{name}'")
+        return getattr(float(self), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(float(self), dtype=dtype or np.float64)
+
+    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+        return float, (float(self),)
+
+
+def _as_float(name: str) -> Callable[..., Any]:
+    """Return an operation of floats for a value that is asked by it."""
+
+    def operation(self: LazyValue, *rest: Any) -> Any:
+        items = (float(item) if isinstance(item, LazyValue) else item for item in rest)
+        return getattr(float(self), name)(*items)
+
+    return operation
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
+
+for _name in (
+    *("repr", "str", "format", "hash", "bool", "int", "trunc", "floor", "ceil", "round"),
+    *("neg", "pos", "abs", "complex", "lt", "le", "eq", "ne", "gt", "ge"),
+    *(side + name for side in ("", "r") for name in _BINARY),
+):
+    if hasattr(float, f"__{_name}__"):
+        setattr(LazyValue, f"__{_name}__", _as_float(f"__{_name}__"))
+
+numbers.Real.register(LazyValue)

@@ -1,0 +1,203 @@
+"""The front door of Python: `pfbench.solve`, which takes names, classes and functions, too."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.errors import InputError, NotBegun
+from pfbench.base.function_methods import FunctionMethod, is_method, method_class
+from pfbench.base.names import brief_repr, check_names
+from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
+from pfbench.base.state import Point
+from pfbench.base.user_code import attribute_errors
+from pfbench.oracles.bundle import ORACLES
+from pfbench.runs.loop import solve as loop
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.name_resolution import select_algorithm, select_measures, select_problem
+from pfbench.runs.planning.plugin_names import expand_plugin_name
+
+
+def solve(
+    problem: Any,
+    algorithm: Any,
+    *,
+    seed: int = 0,
+    budget: Budget | Mapping[str, float] | str | None = None,
+    stop: Stop | str | None = None,
+    time_limit: float | None = None,
+    measures: str | Sequence[str] | Mapping[str, Measure] = (),
+    every: int = 1,
+    start: Point = None,
+    isolated: bool = False,
+) -> Run:
+    """Run an algorithm on a problem.
+
+    Parameters
+    ----------
+    problem
+        A name, as in ``"quadratic"`` or ``"quadratic[rows=20]"``; from `pfbench.problem` or
+        `pfbench.adapters.from_functions`; or somebody's own: an object, a class that needs no
+        parameters, a function that makes one, ``"FILE.py:NAME"``.
+    algorithm
+        A name, as in ``"frank-wolfe[iterations=100]"``; from `pfbench.algorithm`; or somebody's
+        own in the same ways. A function of (ask, x, rng) that yields states is one, too, and so
+        is a solver of (grad, lmo, x0); see `pfbench.adapters.method_class`.
+    seed
+        Seed of the algorithm, at least 0; the problem's data have a seed of their own.
+    budget
+        Most oracle calls, as in ``{"sfo": 100}``; the run stops before the call that would exceed
+        it.
+    stop
+        Target at which the run stops, as in ``"fw_gap=0.01"``; it is looked at in every recorded
+        row.
+    time_limit
+        Seconds, on the clock that stands still during measures and compilation.
+    measures
+        Names, or functions of (problem, state) by name, to record in the trace. A function is
+        called once for each row, so that it can also tell how far the run has come.
+    every
+        Record a row each `every` iterations (and the first and the last).
+    start
+        Start point in the set; the problem's own if not given.
+    isolated
+        Run the method in a process of its own, where nothing of the problem is: see
+        `pfbench.runs.loop.solve.solve`.
+
+    Returns
+    -------
+    Run
+        However the run ended: see its status. A method that raises after its first oracle call has
+        the status "error".
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or of another kind, a name is unknown, or nothing would ever
+        end the run; if the method raises before its first oracle call.
+    Refused
+        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
+        is not known to meet what the theorem of its schedule assumes.
+    """
+    on = as_problem(problem)
+    method = as_algorithm(algorithm, on)
+    if isolated and isinstance(method, FunctionMethod):
+        raise InputError("isolated=True needs a class of its own file, not a function.")
+    if isinstance(measures, str) and ":" in measures:
+        measures = [measures]
+    if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
+        names = list(measures)
+        if any(isinstance(name, str) and ":" in name for name in names):
+            measures = select_measures(on, names)
+    try:
+        return loop.solve(
+            on,
+            method,
+            seed=seed,
+            budget=_budget(budget),
+            stop=Stop.parse(stop) if isinstance(stop, str) else stop,
+            time_limit=time_limit,
+            measures=measures,
+            every=every,
+            start=start,
+            isolated=isolated,
+            strict=not isolated,
+        )
+    except NotBegun as error:
+        if not isinstance(method, FunctionMethod) or method.arguments:
+            raise
+        called = (
+            f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
+        )
+        raise NotBegun(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
+
+
+def as_problem(subject: Any) -> Problem:
+    """Return a problem from whatever `solve` takes for one.
+
+    Raises
+    ------
+    InputError
+        If it is none, and cannot be made one.
+    """
+    problem = (
+        select_problem(expand_plugin_name("problem", subject))
+        if isinstance(subject, str)
+        else _instantiate(subject)
+    )
+    if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
+        if inspect.isroutine(subject) or isinstance(subject, tuple):
+            raise InputError(
+                f"{brief_repr(subject)} is no problem: one has a gradient and a start, too; "
+                "pf.adapters.from_functions(f, gradient, lmo, start=...) makes it of functions."
+            )
+        raise InputError(
+            f"{brief_repr(subject)} is no problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501
+            "or an object of your own class."
+        )
+    return cast(Problem, problem)
+
+
+def as_algorithm(subject: Any, on: Problem) -> AlgorithmSpec | Algorithm:
+    """Return an algorithm from whatever `solve` takes for one; see `as_problem`.
+
+    Parameters
+    ----------
+    on
+        What it runs on: a function may ask all that this problem offers.
+    """
+    if isinstance(subject, str):
+        return select_algorithm(expand_plugin_name("algorithm", subject))
+    if inspect.isfunction(subject) and (
+        is_method(subject) or len(_list_required_arguments(subject)) == 3
+    ):
+        lacks = getattr(on, "lacks", ())
+        offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(on, v))
+        method = method_class(subject)
+        subject = method if method.arguments else method_class(subject, requires=offered)
+    result = _instantiate(subject)
+    if not isinstance(result, AlgorithmSpec) and not callable(getattr(result, "run", None)):
+        raise InputError(
+            f"{brief_repr(subject)} is no algorithm: give a name, as in 'frank-wolfe[iterations=100]', what "  # noqa: E501
+            "pf.algorithm returns, an object of your own class, or a function of (ask, x, rng) or "
+            "of (grad, lmo, x0)."
+        )
+    return cast(AlgorithmSpec | Algorithm, result)
+
+
+def _instantiate(subject: Any) -> Any:
+    """Return what a class makes with its defaults, or a function that needs no arguments."""
+    if not isinstance(subject, type) and not inspect.isroutine(subject):
+        return subject
+    if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):
+        return subject
+    needed = _list_required_arguments(subject)
+    if needed:
+        text = ", ".join(f"{name}=..." for name in needed)
+        if isinstance(subject, type):
+            raise InputError(
+                f"{subject.__name__} needs {', '.join(needed)}: write {subject.__name__}({text})."
+            )
+        return subject
+    with attribute_errors(f"{subject.__name__}()"):
+        return subject()
+
+
+def _list_required_arguments(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the arguments that a class or function needs."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C, which tells nothing
+        return ["its arguments"]
+    listed = (p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return [p.name for p in listed if p.default is p.empty]
+
+
+def _budget(budget: Any) -> Any:
+    if isinstance(budget, str):
+        return Budget.parse(budget)
+    if isinstance(budget, Mapping):
+        check_names("count in the budget", budget, COUNTED)
+        return Budget(**budget)
+    return budget

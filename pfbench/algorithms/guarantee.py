@@ -1,0 +1,91 @@
+"""What a theorem promises of its schedule for an accuracy, in the theorem's own criterion."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pfbench.base.constants import Constants
+
+WHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "least": "the least of all iterates of a run; the output may be above",
+        "output": "in expectation at the output, over all runs; a single run may be above",
+        "last": "of the last iterate of every run",
+        "mean": "in expectation of the last iterate; a single run may be above",
+    }
+)
+"""Of which points a promise is, and whether of every run."""
+
+
+Bound = Callable[[float, Constants], float]
+"""The number of a bound, for an accuracy and the constants of a problem."""
+
+
+def accuracy(epsilon: float, constants: Constants) -> float:
+    """Return the accuracy itself."""
+    return epsilon
+
+
+def square(epsilon: float, constants: Constants) -> float:
+    """Return the square of the accuracy."""
+    return epsilon**2
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A bound by which a schedule for accuracy epsilon is made.
+
+    Attributes
+    ----------
+    criterion
+        What is bounded, in the notation of the method's source.
+    bound_text
+        The bound as a formula.
+    location
+        Of which points, one of `WHERE`.
+    measure
+        The measure that is the same quantity; "excess" is f + h minus its least value.
+    power
+        The criterion is this power of the measure.
+    bound
+        The bound's number for an accuracy and the constants of a problem; the accuracy itself if
+        not given.
+    """
+
+    criterion: str
+    bound_text: str
+    location: str
+    measure: str
+    power: float = 1.0
+    bound: Bound = accuracy
+
+    @property
+    def words(self) -> str:
+        """What is promised, in one line."""
+        return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
+
+
+def gap(bound_text: str = "epsilon", bound: Bound = accuracy) -> Guarantee:
+    """Return the promise of a bound on the expected Frank-Wolfe gap V at the output."""
+    return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
+
+
+def mapping(
+    lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
+) -> Guarantee:
+    """Return the promise of a bound on the squared gradient mapping at a lambda."""
+    return _make_squared_criterion(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
+
+
+def gradient(
+    location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
+) -> Guarantee:
+    """Return the promise of a bound on the squared gradient."""
+    return _make_squared_criterion("|grad f|^2", location, bound_text, bound)
+
+
+def _make_squared_criterion(
+    subject: str, location: str, bound_text: str, bound: Bound
+) -> Guarantee:
+    criterion = f"E {subject}" if location == "output" else f"min over k of {subject}"
+    return Guarantee(criterion, bound_text, location, "gradient_mapping_sq", bound=bound)

@@ -1,0 +1,268 @@
+"""Linear minimisation over the ball of a norm: conditional gradient, Scion, Muon, Signum, Almond.
+
+Notation of pethick2025: g_k the mean over a batch at x_k, alpha_k the weight of the newest
+gradient, gamma the step, rho the radius of the ball, lmo(d) = argmin of <d, v> over |v| <= rho.
+
+    scg, uscg:      d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k
+        scg:        x_{k+1} = (1 - gamma) x_k + gamma lmo(d_k)
+        uscg:       x_{k+1} = (1 - gamma mu) x_k + gamma lmo(d_k), mu the weight decay
+    uscg-mvr:       d_k = g_k + (1 - alpha) (d_{k-1} - the mean over the same batch at x_{k-1})
+    almond:         d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), x_{k+1} = x_k + gamma d_k
+    muon:           M_k = beta M_{k-1} + g_k, x_{k+1} = (1 - gamma mu) x_k + gamma lmo(M_k)
+    muon-nesterov:  M_k = beta M_{k-1} + g_k, the same step with lmo(g_k + beta M_k)
+    signum, normalised-sgd:  m_k = beta m_{k-1} + (1 - beta) g_k, the same step with lmo(m_k)
+
+How the minimisation over a spectral ball is made (exactly, by Newton-Schulz, by the quintic) is a
+parameter of the problem's norm, and so are its products of matrices and what it is worth: the
+measures lmo_products, lmo_lower and lmo_upper.
+"""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, EstimatorAlgorithm
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
+from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.state import Point, State
+from pfbench.estimators import STORM
+from pfbench.points import combine
+
+INITIAL_MOMENTA = ("gradient", "zero")
+"""How a momentum begins: d_1 = g_1, or d_0 = 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentumAlgorithm(Algorithm):
+    """Steps by linear minimisations at a momentum of batch gradients."""
+
+    requires = frozenset({"batch", "lo", "norm"})
+    counts = "K iterations: SFO bK, LO K"
+    anytime = True
+    schedule_parameters = frozenset()
+
+    output: str = parameter("uniform", "uniform among the x_k (the analysis's), or last")
+    iterations: int = integer(MISSING, "K")
+    step: float = positive(MISSING, "gamma")
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+
+    def batch_gradient(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
+        """Return g_k, the mean over a batch at x."""
+        return ask.batch(rng.integers(ask.n, size=self.batch), x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionalGradient(MomentumAlgorithm):
+    """What scg and uscg share: an average of gradients, the newest of which weighs alpha."""
+
+    alpha: float | None = positive(
+        None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
+    )
+    begin: str = one_of_values(
+        "gradient",
+        "gradient (the analysis: alpha_1 = 1), or zero (the box: d_0 = 0)",
+        INITIAL_MOMENTA,
+    )
+
+    def weight(self, k: int) -> float:
+        """Return alpha_k, k = 1, 2, ..."""
+        if k == 1 and self.begin == "gradient":
+            return 1.0
+        return k**-0.5 if self.alpha is None else self.alpha
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        d: Any = 0.0
+        for k in range(1, self.iterations + 1):
+            alpha = self.weight(k)
+            d = (1.0 - alpha) * d + alpha * self.batch_gradient(ask, x, rng)
+            at, x = x, self.update(x, ask.lo(d))
+            yield State(x, at, d)
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return (1 - gamma) x + gamma v."""
+        return combine(x, v, self.step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SCG(ConditionalGradient):
+    """Stochastic conditional gradient with momentum: over a set, or the ball of a norm."""
+
+    name = "scg"
+    summary = "stochastic conditional gradient with momentum, over a set or the ball of a norm"
+    source = "Pethick et al. 2025, SCG; the estimate of Mokhtari, Hassani, Karbasi 2020"
+    cites = ("pethick2025", "mokhtari2020")
+    requires = frozenset({"batch", "lo"})
+
+    step: float = positive(MISSING, "gamma, in (0, 1]", upper=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightDecayAlgorithm(MomentumAlgorithm):
+    """Steps that are not held in the ball, with weight decay."""
+
+    decay: float = nonnegative(0.0, "mu, weight decay: gamma mu x is subtracted in a step")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step * self.decay > 1.0:
+            raise InputError(
+                f"step={self.step:g} times decay={self.decay:g} exceeds 1: lower one of them."
+            )
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return (1 - gamma mu) x + gamma v."""
+        return (1.0 - self.step * self.decay) * x + self.step * v
+
+
+@dataclass(frozen=True, kw_only=True)
+class USCG(WeightDecayAlgorithm, ConditionalGradient):
+    """Unconstrained stochastic conditional gradient: steps along linear minimisers."""
+
+    name = "uscg"
+    summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
+    source = "Pethick et al. 2025, uSCG; with decay its constrained form in other parameters"
+    cites = ("pethick2025",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class USCGMVR(EstimatorAlgorithm):
+    """uSCG along the STORM estimate."""
+
+    name = "uscg-mvr"
+    summary = "steps along minimisers over the ball of a norm at STORM estimates"
+    source = "uSCG of Pethick et al. 2025 with the estimate of Cutkosky, Orabona 2019; pfbench"
+    cites = ("pethick2025", "cutkosky2019")
+    counts = "K iterations: SFO b0 + 2b(K-1), LO K"
+    requires = frozenset({"batch", "lo", "norm"})
+    schedule_parameters = frozenset()
+
+    output: str = parameter("uniform", "uniform among the x_k, or last")
+    iterations: int = integer(MISSING, "K")
+    step: float = positive(MISSING, "gamma")
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
+    snapshot: int | None = integer(None, "b0, the first batch; b if not given")
+
+    @property
+    def estimator(self) -> STORM:
+        """The estimate."""
+        return STORM(self.batch, self.alpha, self.snapshot)
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            d = estimate(x)
+            at, x = x, x + self.step * ask.lo(d)
+            yield State(x, at, d)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Almond(MomentumAlgorithm):
+    """Averages linear minimisers in place of gradients."""
+
+    name = "almond"
+    summary = "steps along averages of minimisers over the ball of a norm"
+    source = "Pethick et al. 2025, Almond"
+    cites = ("pethick2025",)
+
+    alpha: float = positive(MISSING, "alpha, weight of the newest minimiser, in (0, 1]", upper=1.0)
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code; d_1 = lmo(g_1)."""
+        d: Any = None
+        for _ in range(self.iterations):
+            g = self.batch_gradient(ask, x, rng)
+            v = ask.lo(g)
+            d = v if d is None else (1.0 - self.alpha) * d + self.alpha * v
+            at, x = x, x + self.step * d
+            yield State(x, at, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Muon(WeightDecayAlgorithm):
+    """Muon without Nesterov's momentum; its step is eta = gamma rho."""
+
+    name = "muon"
+    summary = "Muon: orthogonalised momentum, over the spectral norm"
+    source = "Kim, Oh 2026; Jordan et al. 2024 without Nesterov's momentum"
+    cites: ClassVar[tuple[str, ...]] = ("kim2026", "jordan2024")
+    requires = frozenset({"batch", "lo", "norm", "norm spectral"})
+
+    beta: float = nonnegative(MISSING, "beta, weight of the old momentum, in [0, 1)")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta >= 1.0:
+            raise InputError(f"beta={self.beta:g} must be below 1.")
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code; the estimate is (1 - beta) M."""
+        M: Any = 0.0
+        for _ in range(self.iterations):
+            M = self.beta * M + self.batch_gradient(ask, x, rng)
+            at, x = x, self.update(x, ask.lo(M))
+            yield State(x, at, (1.0 - self.beta) * M)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MuonNesterov(Muon):
+    """Muon as it is run in practice; no bound of pfbench's is about it."""
+
+    name = "muon-nesterov"
+    summary = "Muon with Nesterov's momentum, over the spectral norm; no theorem here"
+    source = "Jordan et al. 2024"
+    cites = ("jordan2024",)
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code; the estimate is (1 - beta)(g + beta M)."""
+        M: Any = 0.0
+        for _ in range(self.iterations):
+            g = self.batch_gradient(ask, x, rng)
+            M = self.beta * M + g
+            ahead = g + self.beta * M
+            at, x = x, self.update(x, ask.lo(ahead))
+            yield State(x, at, (1.0 - self.beta) * ahead)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signum(Muon):
+    """Steps by the signs of averaged gradients; its step is eta = gamma rho."""
+
+    name = "signum"
+    summary = "Signum: signs of averaged gradients, over the l-infinity norm"
+    source = "Bernstein, Wang, Azizzadenesheli, Anandkumar 2018, Signum"
+    cites = ("bernstein2018",)
+    requires = frozenset({"batch", "lo", "norm", "norm linf"})
+    initial_momentum: ClassVar[str] = "zero"
+
+    beta: float = nonnegative(MISSING, "beta, weight of the old average, in [0, 1)")
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        m: Any = 0.0
+        for k in range(self.iterations):
+            g = self.batch_gradient(ask, x, rng)
+            first = k == 0 and self.initial_momentum == "gradient"
+            m = g if first else self.beta * m + (1.0 - self.beta) * g
+            at, x = x, self.update(x, ask.lo(m))
+            yield State(x, at, m)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NormalisedSGD(Signum):
+    """Steps of a fixed length along averaged gradients; its step is eta = gamma rho."""
+
+    name = "normalised-sgd"
+    summary = "normalised gradient steps with momentum, over the l2 norm"
+    source = "Cutkosky, Mehta 2020, with m_1 = g_1"
+    cites = ("cutkosky2020",)
+    requires = frozenset({"batch", "lo", "norm", "norm l2"})
+    initial_momentum = "gradient"
+
+
+METHODS = (SCG, USCG, USCGMVR, Almond, Muon, MuonNesterov, Signum, NormalisedSGD)

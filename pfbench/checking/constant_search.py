@@ -1,0 +1,418 @@
+"""Every stated constant of a problem, searched for a counter-example.
+
+A pair of points (or one point) that shows that a constant is too small is a proof. The search is by
+random pairs over many scales, then by ascent: along the direction in which gradients change most,
+which is a power iteration on the Hessian.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from time import thread_time
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.constants import Constants
+from pfbench.base.state import Point
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckSkipped,
+    TimeLimit,
+    check_has,
+    describe_points,
+    format_brief,
+)
+from pfbench.checking.lines import (
+    LineSegment,
+    PointSampler,
+    ProblemChecks,
+    move_point,
+    norm,
+    size,
+    value_at,
+)
+from pfbench.points import distance, keep
+
+_SLACK = 1e-6
+"""A constant may be exceeded by so much of itself, for the rounding of whoever computed it."""
+
+_ENTRIES = 4_000_000
+"""Up to so many entries of all component gradients at one point are held."""
+
+_ASCENT = 12
+
+_FEWEST = 100
+"""So many components are asked at a point, if there are more than there is time for."""
+
+_OF_COMPONENTS = frozenset({"L_ms", "L_max", "L_mean", "L2_ms", "sigma2"})
+"""Constants of all components."""
+
+_SIGMAS = 6.0
+"""So many standard errors a mean over drawn components is lowered by."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A value of what a constant bounds, and where it is taken."""
+
+    value: float
+    arguments: Mapping[str, Any]
+
+
+_NONE = Witness(-math.inf, MappingProxyType({}))
+
+
+def _select_largest(result: Iterable[Witness]) -> Witness:
+    """Return the one with the largest value."""
+    return max(itertools.chain([_NONE], result), key=lambda witness: witness.value)
+
+
+class ConstantSearch(ProblemChecks):
+    """Searches large values of what the constants of one problem bound; see `SEARCHES`."""
+
+    @cached_property
+    def constants(self) -> Constants:
+        """What is stated at the start."""
+        constants: Constants = self.problem.constants(self.problem.start())
+        return constants
+
+    def list_stated_constants(self) -> list[str]:
+        """Return the names of the stated constants that are searched here."""
+        return [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
+
+    def find_counterexample(self, name: str) -> str:
+        """Search a point, or a pair, at which a constant is too small."""
+        value = float(getattr(self.constants, name))
+        search, meaning = SEARCHES[name]
+        witness = _select_largest(search(self))
+        excess = witness.value - value * (1.0 + _SLACK if value > 0.0 else 1.0)
+        if excess > 1e-12 * max(1.0, abs(value)):
+            derivation = self.constants.derivations.get(name, "")
+            from_where = f" ({derivation})" if derivation else ""
+            raise CheckFailed(
+                f"{meaning} at most {name} = {format_brief(value)}{from_where}",
+                format_brief(witness.value),
+                witness.arguments,
+                describe_points(self.problem, "constants"),
+            )
+        share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
+        size = self._indices.size if name in _OF_COMPONENTS else self.problem.n
+        few = f" (by {size} components of {self.problem.n})" if size < self.problem.n else ""
+        return f"{format_brief(value)} stated; the largest found is {format_brief(witness.value)}{share}{few}"  # noqa: E501
+
+    # --- smoothness -------------------------------------------------------------------------------
+
+    def gradients(self) -> Iterator[Witness]:
+        """Yield |grad f(x) - grad f(y)|/|x - y|."""
+        yield self._steepest(self.problem.gradient, 1.0)
+
+    def components(self) -> Iterator[Witness]:
+        """Yield |grad f_i(x) - grad f_i(y)|/|x - y|."""
+        problem = self.problem
+        check_has(problem, "batch")
+        yield self._steepest(problem.gradient, 0.2)
+        chosen: dict[int, float] = {}
+        for x, y in self._pairs(30, self.patience / 2.0):
+            far = distance(x, y)
+            if far > 0.0:
+                changes = self._components(x) - self._components(y)
+                sizes = np.sqrt((changes**2).sum(axis=1))
+                worst = int(np.argmax(sizes))
+                i = int(self._indices[worst])
+                yield Witness(
+                    self._remove_rounding(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i}
+                )
+                chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
+        for i in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
+            item = np.array([i])
+            witness = self._steepest(partial(problem.batch, item), 0.1)
+            yield Witness(witness.value, {**witness.arguments, "i": i})
+
+    def component_means(self) -> Iterator[Witness]:
+        """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y|.
+
+        Raises
+        ------
+        Wrong
+            If the problem states a smaller L_i.
+        """
+        check_has(self.problem, "batch")
+        largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
+        for x, y in self._pairs(30, 0.5 * self.patience):
+            changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
+            ratios = np.array([self._remove_rounding(float(change), x, y) for change in changes])
+            largest, pair = np.maximum(largest, ratios), {"x": x, "y": y}
+        if "component_smoothness" not in problem.lacks:
+            statement = problem.component_smoothness()[self._indices]
+            for k in np.argsort(largest / np.maximum(statement, 1e-300))[::-1][:3].tolist():
+                indices = self._indices[k : k + 1]
+                witness = self._steepest(partial(problem.batch, indices), 0.1)
+                largest[k] = max(largest[k], witness.value)
+                if not largest[k] <= statement[k] * (1.0 + _SLACK):
+                    brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
+                    raise CheckFailed(
+                        f"{meaning} at most L_{int(indices[0])} = {brief}",
+                        format_brief(float(largest[k])),
+                        witness.arguments,
+                        describe_points(problem, "component_smoothness"),
+                    )
+        yield Witness(self._mean(largest), pair)
+
+    def mean_square(self) -> Iterator[Witness]:
+        """Yield sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
+        check_has(self.problem, "batch")
+        yield self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
+        patience = TimeLimit(0.8 * self.patience)
+        for _ in patience.rounds(6):
+            x = self.space.member()
+            y = self.space.sample_near(x)
+            for _ in patience.rounds(_ASCENT):
+                changes = self._components(x) - self._components(y)
+                root = math.sqrt(self._mean((changes**2).sum(axis=1)))
+                yield Witness(self._remove_rounding(root, x, y), {"x": x, "y": y})
+                if root == 0.0 or not self.space.dense:
+                    y = self.space.sample_near(x)
+                    continue
+                y = self.space.sample_toward(x, self._second(x, changes, root))
+
+    def _second(self, x: Floats, changes: Floats, root: float) -> Floats:
+        """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
+        u = np.zeros(x.shape)
+        h = 1e-4 * self.space.scale / root
+        at_x = self._components(x)
+        for k in TimeLimit(0.2 * self.patience).rounds(len(at_x)):
+            w = changes[k].reshape(x.shape)
+            if w.any():
+                batch = self.problem.batch(self._indices[k : k + 1], x + h * w)
+                u = u + (np.ravel(batch) - at_x[k]).reshape(x.shape)
+        return u
+
+    def hessians(self) -> Iterator[Witness]:
+        """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
+        check_has(self.problem, "hessian")
+        check_has(self.problem, "batch")
+        for x, y in self._pairs(40, self.patience):
+            far, line = distance(x, y), LineSegment(x, self.space.member())
+            if self.space.rng.integers(2):
+                line = LineSegment(x, y)
+            H, K = self.problem.hessian(keep(x)), self.problem.hessian(keep(y))
+            squares = []
+            for k in range(len(self._indices)):
+                indices = self._indices[k : k + 1]
+                change = H.batch(indices, line.y, line.x) - K.batch(indices, line.y, line.x)
+                squares.append(norm(change) ** 2)
+            scale = far * line.length
+            if scale > 0.0:
+                root = math.sqrt(self._mean(np.array(squares)))
+                noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
+                yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
+
+    def lower(self) -> Iterator[Witness]:
+        """Yield -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        problem = self.problem
+        for x, y in itertools.chain(self._downward_pairs(), self._pairs(100, 0.5 * self.patience)):
+            line = LineSegment(x, y)
+            far = line.length
+            if far > 0.0:
+                at_x, at_y = value_at(problem, keep(x)), value_at(problem, keep(y))
+                fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
+                noise = 1e-14 * (abs(at_x) + abs(at_y))
+                yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
+
+    def _downward_pairs(self) -> Iterator[tuple[Point, Point]]:
+        """Yield pairs along which f bends down most: power iterations on L - H."""
+        if not self.space.dense:
+            return
+        problem, patience = self.problem, TimeLimit(0.5 * self.patience)
+        for _ in patience.rounds(8):
+            x = self.space.member()
+            y, L = self.space.sample_near(x), 0.0
+            for _ in patience.rounds(2 * _ASCENT):
+                change = problem.gradient(keep(y)) - problem.gradient(keep(x))
+                far = distance(x, y)
+                if far == 0.0:
+                    break
+                L = max(L, norm(change) / far)
+                yield x, y
+                y = self.space.sample_toward(x, L * (y - x) - change)
+
+    def variance(self) -> Iterator[Witness]:
+        """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
+        check_has(self.problem, "batch")
+        best, space = _NONE, self.space
+        for k in TimeLimit(self.patience).rounds(100):
+            x = space.start() if k == 0 else space.member()
+            if not space.is_bounded and k % 3 == 1:
+                x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
+            elif k % 3 == 1:
+                x = move_point(x, space.vertex(), 1.0)
+            elif k % 3 == 2 and space.is_bounded:
+                x = move_point(
+                    best.arguments["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0)
+                )
+            mean = np.ravel(self.problem.gradient(keep(x)))
+            spread = self._mean(((self._components(x) - mean) ** 2).sum(axis=1))
+            best = _select_largest([best, Witness(spread, {"x": x})])
+        yield best
+
+    # --- the set and the start --------------------------------------------------------------------
+
+    def diameter(self) -> Iterator[Witness]:
+        """Yield distances of two members."""
+        check_has(self.problem, "lo")
+        start, space = self.space.start(), self.space
+        for _ in TimeLimit(self.patience).rounds(12):
+            g = space.direction()
+            for _ in range(4):
+                v, w = (move_point(start, space.vertex(item), 1.0) for item in (g, -g))
+                yield Witness(distance(v, w), {"v": v, "w": w})
+                if not space.dense:
+                    break
+                g = w - v
+
+    def member_norms(self) -> Iterator[Witness]:
+        """Yield norms of members."""
+        check_has(self.problem, "lo")
+        space = self.space
+        for k in TimeLimit(self.patience).rounds(40):
+            x = space.start() if k == 0 else space.member()
+            if k:
+                x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
+            yield Witness(size(x), {"x": x})
+
+    def decrease(self) -> Iterator[Witness]:
+        """Yield f(start) - f(x), penalties included, along a descent."""
+        problem, h = self.problem, self.problem.penalty
+
+        def objective(x: Point) -> float:
+            return value_at(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
+
+        first = objective(problem.start())
+        for x in self._descent():
+            yield Witness(first - objective(x), {"x": x})
+
+    def _descent(self) -> Iterator[Point]:
+        """Yield points with lower and lower objective: Frank-Wolfe, or proximal gradient steps."""
+        problem, space = self.problem, self.space
+        x, patience = problem.start(), TimeLimit(self.patience)
+        L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
+        lam = 1.0 / L if L > 0.0 else 1.0
+        for _ in patience.rounds(100):
+            g = problem.gradient(x)
+            if space.is_bounded:
+                x = self._frank_wolfe(x, g)
+            elif problem.penalty is None:
+                x = x - lam * g
+            else:
+                x = problem.prox(x, g, lam)
+            yield x
+
+    def _frank_wolfe(self, x: Point, g: Any) -> Point:
+        """Return the best of a few steps towards the vertex against the gradient."""
+        v, x = self.space.vertex(g), keep(x)
+        steps = (move_point(x, v, 0.5**k) for k in range(12))
+        return min(itertools.chain([x], steps), key=partial(value_at, self.problem))
+
+    # --- what the searches share ------------------------------------------------------------------
+
+    def _pairs(self, limit: int, seconds: float) -> Iterator[tuple[Point, Point]]:
+        for _ in TimeLimit(seconds).rounds(limit):
+            x = self.space.member()
+            yield keep(x), keep(self.space.sample_near(x))
+
+    def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Witness:
+        """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
+        return _select_largest(self._ascent(gradient, share))
+
+    def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
+        space, patience = self.space, TimeLimit(share * self.patience)
+        for _ in patience.rounds(12):
+            x = space.member()
+            y = space.sample_near(x)
+            for _ in range(_ASCENT):
+                change = gradient(keep(y)) - gradient(keep(x))
+                yield Witness(self._remove_rounding(norm(change), x, y), {"x": x, "y": y})
+                if not change.any() or patience.is_over:
+                    break
+                y = space.sample_toward(x, change)
+
+    def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
+        """Return a change of gradients over the distance, less what rounding may have made."""
+        far = distance(x, y)
+        if far == 0.0:
+            return -math.inf
+        noise = 1e-14 * (norm(self.problem.gradient(keep(x))) + change)
+        return (change - noise) / far
+
+    @cached_property
+    def _indices(self) -> Integers:
+        """All components, or as many drawn ones as there is time for a few times."""
+        n, x = self.problem.n, self.space.member()
+        size = int(np.size(self.problem.gradient(keep(x))))
+        few = np.arange(min(n, 20))
+        self.problem.batch(few[:1], keep(x))
+        began = thread_time()
+        for k in few:
+            self.problem.batch(few[k : k + 1], keep(x))
+        each = (thread_time() - began) / few.size
+        max_count = max(_FEWEST, min(_ENTRIES // size, int(0.1 * self.patience / max(each, 1e-9))))
+        return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
+
+    def _components(self, x: Point) -> Floats:
+        """Return component gradients at x, one a row."""
+        request, chosen = keep(x), self._indices
+        rows = [self.problem.batch(chosen[k : k + 1], request) for k in range(chosen.size)]
+        return np.array([np.ravel(row) for row in rows])
+
+    def _mean(self, squares: Floats) -> float:
+        """Return the mean over all components; of drawn ones, six standard errors less."""
+        mean, m = float(squares.mean()), squares.size
+        if m == self.problem.n:
+            return mean
+        return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
+
+
+def convex(problem: Any, space: PointSampler, patience: float) -> str:
+    """Look for a chord of f that lies below its tangent, where f is said to be convex."""
+    if "convex" not in problem.properties:
+        raise CheckSkipped("it is not said to be convex")
+    witness = _select_largest(ConstantSearch(problem, space, patience).lower())
+    allowed = 1e-9 * max(1.0, abs(value_at(problem, problem.start())))
+    if witness.value > allowed:
+        raise CheckFailed(
+            "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",
+            f"f lies below by {format_brief(0.5 * witness.value)} |y - x|^2",
+            witness.arguments,
+            describe_points(problem, "properties", "gradient"),
+        )
+    return "no chord lies below a tangent"
+
+
+SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]] = (
+    MappingProxyType(
+        {
+            "D": (ConstantSearch.diameter, "the distance of two members"),
+            "L_f": (ConstantSearch.gradients, "|grad f(x) - grad f(y)|/|x - y|"),
+            "L_ms": (ConstantSearch.mean_square, "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|"),
+            "L_max": (ConstantSearch.components, "|grad f_i(x) - grad f_i(y)|/|x - y|"),
+            "L_mean": (
+                ConstantSearch.component_means,
+                "the mean of the largest |grad f_i(x) - grad f_i(y)|/|x - y|",
+            ),
+            "L2_ms": (ConstantSearch.hessians, "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)"),
+            "sigma2": (ConstantSearch.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
+            "delta": (
+                ConstantSearch.decrease,
+                "f(start) - f(x), with the penalty if there is one,",
+            ),
+            "M": (ConstantSearch.member_norms, "|x|"),
+            "ell": (ConstantSearch.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
+        }
+    )
+)
+"""What finds values of what each constant bounds, and what that is in words."""

@@ -1,0 +1,352 @@
+"""The checks of a gradient estimator: its mean over all draws, its references, its ledger.
+
+Along points that are chosen beforehand, the mean of every estimate over all draws is the gradient:
+of plain batches, of differences from a snapshot, and of recursive differences, too. On a problem of
+three components all draws are enumerated, so that the mean is exact.
+"""
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.counts import Counts
+from pfbench.base.protocols import Problem
+from pfbench.base.state import Point
+from pfbench.checking.examples import copies_of_old_points, moving_points
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckRunner,
+    CheckSkipped,
+    TimeLimit,
+    describe_defaults,
+    describe_points,
+    format_brief,
+)
+from pfbench.checking.lines import PointSampler, norm
+from pfbench.checking.traced_runs import entries
+from pfbench.checking.uncounted_calls import (
+    GuardedOracles,
+    UncountedCallDetector,
+    format_counts,
+    guard_oracles,
+    report_uncounted_calls,
+)
+from pfbench.oracles import Ledger
+from pfbench.points import combine, keep
+from pfbench.problems.linear_models import LogCosh
+from pfbench.problems.row_data import synthetic_rows
+from pfbench.sets import L2Ball
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.instruments.oracle_tally import OracleTally
+from pfbench.verification.subject import NotTestable, instantiate_with_parameters
+
+USUAL: Mapping[str, Any] = MappingProxyType(
+    {"batch": 2, "period": 3, "snapshot": None, "refresh": 0.4, "alpha": 0.3, "lam": 0.3}
+)
+"""What a parameter without default is set to."""
+
+_STEPS = 7
+"""Points of a walk."""
+
+_BRANCHES = 3000
+"""Up to so many sequences of draws are enumerated."""
+
+_SAMPLES = 4000
+_SIGMAS = 7.0
+"""How many standard errors a sampled mean may be off: chance does that once in 10^11."""
+
+_CLOSE = 1e-10
+
+
+@dataclass(frozen=True)
+class WalkResult:
+    """The estimates along a walk, with what was counted."""
+
+    estimates: tuple[Floats, ...]
+    counts: Counts
+    tally: Counts
+
+
+def check_estimator(
+    estimator: Any, examination: CheckRunner, problem: Problem | None = None
+) -> Problem:
+    """Look at an estimator, a class or an object; return the problem that it was tried on."""
+    look = examination.run_check
+    on = problem or make_small_problem()
+    points = describe_points(estimator, "start")
+    if not look(
+        "it can be made",
+        _check_construction,
+        estimator,
+        locations=describe_points(estimator, "__init__"),
+    ):
+        return on
+    walk = EstimatorChecks(with_default_parameters(estimator), on)
+    if not look("it estimates gradients", walk.check_form, locations=points):
+        return on
+    for check, point in (
+        ("its calls go through the oracles", walk.check_oracle_use),
+        ("the same stream gives the same bits", walk.check_reproducibility),
+        ("it keeps nothing from run to run", walk.check_independent_runs),
+        ("points and earlier estimates stay as they were", walk.check_inputs_unchanged),
+        ("it keeps the points that it needs", walk.check_kept_points),
+        ("its reference is the gradient", walk.check_reference),
+        ("its mean is the gradient", walk.check_unbiased),
+    ):
+        look(check, point, locations=points)
+    return on
+
+
+def make_small_problem(n: int = 3) -> Problem:
+    """Return a small problem with Hessians."""
+    features, labels = synthetic_rows(rows=n, columns=4, seed=1)
+    return LogCosh(3.0 * features, labels, L2Ball(4, 1.5))
+
+
+def with_default_parameters(estimator: Any, **requested: Any) -> Any:
+    """Return an estimator with usual values of the parameters that it needs."""
+    if not inspect.isclass(estimator):
+        return estimator
+    signature = inspect.signature(estimator).parameters.values()
+    needed = [parameter.name for parameter in signature if parameter.default is parameter.empty]
+    return instantiate_with_parameters(
+        estimator, (), **{k: v for k, v in USUAL.items() if k in needed} | requested
+    )
+
+
+def _check_construction(estimator: Any) -> str:
+    defaults = describe_defaults(with_default_parameters, estimator)
+    if not is_dataclass(defaults):
+        return type(defaults).__name__
+    values = {f.name: getattr(defaults, f.name) for f in fields(defaults)}
+    return ", ".join(f"{k}={v}" for k, v in values.items() if v is not None)
+
+
+class EstimatorChecks:
+    """An estimator, asked along points that do not depend on what it answers."""
+
+    def __init__(self, estimator: Any, problem: Any) -> None:
+        self.estimator, self.problem = estimator, problem
+        space = PointSampler(problem, seed=3)
+        self.path = [space.start()]
+        for _ in range(_STEPS - 1):
+            # Not far apart, as the iterates of a method.
+            self.path.append(keep(space.sample_near(self.path[-1])))
+
+    def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
+        """Return the estimates along the first points."""
+        ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
+        ask = guard_oracles(self.problem, backend, ledger)
+        self.accessed_privates = ask.accessed_privates
+        estimate = self.estimator.start(ask, rng)
+        results = [np.array(estimate(x)) for x in self._points(steps)]
+        return WalkResult(tuple(results), ledger.counts(), Counts(*backend.charged))
+
+    def _ask(self) -> GuardedOracles:
+        return guard_oracles(self.problem, self.problem.open(np.random.default_rng(0)))
+
+    def _points(self, steps: int) -> list[Point]:
+        return [keep(x) for x in self.path[:steps]]
+
+    @property
+    def _period(self) -> int | None:
+        period = getattr(self.estimator, "period", None)
+        return period if isinstance(period, int) else None
+
+    # --- checks -----------------------------------------------------------------------------------
+
+    def check_form(self) -> str:
+        """Each estimate is an array like a gradient."""
+        walked = self.estimate_path(np.random.default_rng(0))
+        right = np.asarray(self.problem.gradient(keep(self.path[0])))
+        for t, g in enumerate(walked.estimates):
+            if g.shape != right.shape or not np.isfinite(g).all():
+                raise CheckFailed(
+                    f"finite estimates of shape {right.shape}",
+                    f"{format_brief(g)}, of shape {g.shape}, at t = {t}",
+                    {"x": self.path[t]},
+                )
+        return f"{_STEPS} estimates, {format_counts(walked.counts)}"
+
+    def check_oracle_use(self) -> str:
+        """Check: what is computed of the problem is what the ledger has counted."""
+        with UncountedCallDetector(self.problem) as bypass:
+            walked = self.estimate_path(np.random.default_rng(0))
+        report_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
+        return f"{format_counts(walked.counts)}, all counted"
+
+    def check_reproducibility(self) -> str:
+        """Check: what is random comes from the stream."""
+        first, second, other = (
+            self.estimate_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
+        )
+        if not _equal_sequences(first, second):
+            raise CheckFailed(
+                "the same estimates from the same stream", "two walks differ: draw from `rng` alone"
+            )
+        return "bit for bit" + (", whatever the stream" if _equal_sequences(first, other) else "")
+
+    def check_independent_runs(self) -> str:
+        """Two runs of one estimator do not disturb each other."""
+        alone = self.estimate_path(np.random.default_rng(0)).estimates
+        runs = [self.estimator.start(self._ask(), np.random.default_rng(seed)) for seed in (0, 1)]
+        candidate = []
+        for x, y in zip(self._points(_STEPS), reversed(self._points(_STEPS)), strict=True):
+            candidate.append(np.array(runs[0](x)))
+            runs[1](y)
+        if not _equal_sequences(alone, candidate):
+            raise CheckFailed(
+                "each start(ask, rng) to begin anew",
+                "two runs at a time change each other: keep the state inside start, not in self",
+            )
+        return "two runs at a time are as one after the other"
+
+    def check_inputs_unchanged(self) -> str:
+        """No call changes its point, or an estimate that was handed out."""
+        estimate = self.estimator.start(self._ask(), np.random.default_rng(0))
+        last: tuple[Any, Floats] | None = None
+        for t, x in enumerate(self._points(_STEPS)):
+            before = entries(x).copy()
+            g = estimate(x)
+            if not np.array_equal(before, entries(x)):
+                raise CheckFailed("x as it was", f"it is changed at t = {t}", {"x": self.path[t]})
+            if last is not None and not np.array_equal(last[0], last[1]):
+                raise CheckFailed(
+                    "an estimate that was handed out to stay as it was",
+                    f"that of t = {t - 1} is changed at t = {t}: add in a new array, not in place",
+                    {"x": self.path[t]},
+                )
+            last = g, np.array(g)
+        return "nothing is changed in place"
+
+    def check_kept_points(self) -> str:
+        """Check: it keeps a copy of each point that it needs later than the next one."""
+        problem = moving_points()
+        rng = np.random.default_rng(0)
+        # Within a short period, a snapshot may still be the point before.
+        estimator = self.estimator
+        if self._period:
+            estimator = instantiate_with_parameters(estimator, (), period=_STEPS)
+        estimate = estimator.start(guard_oracles(problem, problem.open(rng)), rng)
+        x, space = problem.start(), PointSampler(problem)
+        with copies_of_old_points("take"):
+            for _ in range(_STEPS):
+                estimate(x)
+                x = combine(x, space.vertex(), 0.2)
+        return "old points are copies"
+
+    def check_reference(self) -> str:
+        """Where the reference is renewed, the error is 0, whatever is drawn."""
+        period = self._period
+        if period is None:
+            raise CheckSkipped("it has no period")
+        if getattr(self.estimator, "snapshot", None) not in (None, self.problem.n):
+            raise CheckSkipped("its reference is a batch")
+        looked = range(0, _STEPS, period)
+        for seed in range(3):
+            estimates = self.estimate_path(np.random.default_rng(seed)).estimates
+            for t in looked:
+                right = np.asarray(self.problem.gradient(keep(self.path[t])))
+                deviation = norm(estimates[t] - right)
+                if not deviation <= _CLOSE * max(norm(right), norm(estimates[t])):
+                    raise CheckFailed(
+                        f"the gradient at t = {t}, as the period is {period}",
+                        f"{format_brief(estimates[t])}, not {format_brief(right)}, off by {format_brief(deviation)}",  # noqa: E501
+                        {"x": self.path[t], "seed": seed},
+                    )
+        return f"the gradient at t = {', '.join(map(str, looked))}"
+
+    def check_unbiased(self) -> str:
+        """Check: the mean of each estimate over all draws is the gradient."""
+        claimed = getattr(self.estimator, "unbiased", True)
+        means, errors, how = self._means()
+        norms = [norm(mean - self._exact_gradient(t)) for t, mean in enumerate(means)]
+        allowed = [
+            error + _CLOSE * max(norm(mean), norm(self._exact_gradient(t)), 1e-3)
+            for t, (mean, error) in enumerate(zip(means, errors, strict=True))
+        ]
+        wrong = next((t for t in range(len(means)) if not norms[t] <= allowed[t]), None)
+        if wrong is None:
+            return f"at {len(means)} points, {how}"
+        if not claimed:
+            return f"biased from t = {wrong} on, as it says"
+        raise CheckFailed(
+            f"the mean of the estimates at t = {wrong} to be the gradient "
+            f"{format_brief(self._exact_gradient(wrong))} ({how}); say unbiased = False if it is meant",  # noqa: E501
+            f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}{self._ratio(means, wrong)}",  # noqa: E501
+            {"x": self.path[wrong]},
+        )
+
+    def _means(self) -> tuple[list[Floats], list[float], str]:
+        """Return the means of the estimates, how far they may be off, and how they were taken."""
+        try:
+            return self._enumerate_means()
+        except NotEnumerable as why:
+            reason = str(why)
+        if getattr(self.estimator, "batch", 1) != 1 and is_dataclass(self.estimator):
+            with suppress(NotEnumerable, NotTestable):
+                alone = EstimatorChecks(
+                    instantiate_with_parameters(self.estimator, (), batch=1), self.problem
+                )
+                means, errors, how = alone._enumerate_means()
+                return means, errors, f"{how} with batch = 1"
+        return self._sample_means(reason)
+
+    def _exact_gradient(self, t: int) -> Floats:
+        return np.asarray(self.problem.gradient(keep(self.path[t])))
+
+    def _ratio(self, means: Sequence[Floats], t: int) -> str:
+        """Return by which factor a mean is off, if it is one."""
+        right = self._exact_gradient(t)
+        ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
+        straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
+        return f": {format_brief(ratio)} times the gradient" if straight else ""
+
+    def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
+        """Return exact means over all draws, for as many points as can be."""
+        patience = TimeLimit(1.5)
+        means, number = self._enumerate_first_means(1)
+        with suppress(NotEnumerable):
+            for steps in range(2, _STEPS + 1):
+                if patience.is_over:
+                    break
+                means, number = self._enumerate_first_means(steps)
+        if len(means) < min(_STEPS, 3):
+            raise NotEnumerable("too few points can be enumerated")
+        return means, [0.0] * len(means), f"by all {number:,} draws"
+
+    def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:
+        """Return the exact means of the first estimates, and the number of draws."""
+        total: Any = 0.0
+        number = 0
+        for chance, result in enumerate_draws(
+            lambda rng: self.estimate_path(rng, steps).estimates, _BRANCHES
+        ):
+            total, number = total + chance * np.array(result), number + 1
+        return list(total), number
+
+    def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
+        """Return means over sampled walks, and how far they may be off."""
+        walks = [
+            np.array(
+                [g.ravel() for g in self.estimate_path(np.random.default_rng((7, k))).estimates]
+            )
+            for k in TimeLimit(2.5).rounds(_SAMPLES)
+        ]
+        table = np.array(walks)
+        means, deviations = table.mean(axis=0), table.std(axis=0)
+        allowed = _SIGMAS * np.linalg.norm(deviations, axis=1) / math.sqrt(max(len(walks) - 1, 1))
+        shape = self._exact_gradient(0).shape
+        how = f"by {len(walks):,} sampled walks, since not all draws can be enumerated ({reason})"
+        return [mean.reshape(shape) for mean in means], allowed.tolist(), how
+
+
+def _equal_sequences(a: Sequence[Floats], b: Sequence[Floats]) -> bool:
+    return all(np.array_equal(item, other) for item, other in zip(a, b, strict=True))

@@ -1,0 +1,338 @@
+"""A problem's function: its value, gradients and Hessians against differences and each other."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient
+from pfbench.base.state import Point, State
+from pfbench.checking.components import check_equal
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckSkipped,
+    TimeLimit,
+    check_has,
+    describe_point,
+    describe_points,
+    format_brief,
+)
+from pfbench.checking.lines import (
+    LineSegment,
+    ProblemChecks,
+    complex_step,
+    dense,
+    derivative,
+    norm,
+    restrict_to_line,
+    value_at,
+)
+from pfbench.checking.traced_runs import entries
+from pfbench.points import infer_format, inner, keep
+
+_RELATIVE = 1e-7
+"""A derivative may be off by so much of itself, besides the error of the differences."""
+
+Derivative = Callable[[Point], Gradient]
+
+
+class FunctionChecks(ProblemChecks):
+    """The function of one problem, looked at."""
+
+    # --- start and values -------------------------------------------------------------------------
+
+    def start(self) -> str:
+        """Check: the start is in the set, and fresh each time."""
+        problem = self.problem
+        x, start = problem.start(), problem.start()
+        points = describe_points(problem, "start") + describe_points(problem.set, "start")
+        if not problem.set.contains(x):
+            points += describe_points(problem.set, "contains")
+            raise CheckFailed("a start in the set", "it is outside", {"start": x}, points)
+        if not isinstance(x, np.ndarray):
+            return "in the set"
+        copy = x.copy()
+        if not np.array_equal(x, start):
+            raise CheckFailed("the same start in each call", "two differ", {"start": x}, points)
+        x += 1.0
+        if not np.array_equal(problem.start(), copy):
+            raise CheckFailed(
+                "a fresh copy of the start in each call",
+                "what is done to one changes the next: return a copy",
+                {"start": copy},
+                points,
+            )
+        return "in the set, a fresh copy each time"
+
+    def check_pure(self) -> str:
+        """Value and gradient change no point, depend on it alone, and hand out fresh arrays."""
+        problem, space = self.problem, self.space
+        x, y = space.member(), space.member()
+        before = entries(x).copy()
+        value, g = value_at(problem, x), problem.gradient(x)
+        if not np.array_equal(before, entries(x)):
+            verb = "gradient" if self._changes(problem.gradient) else "value"
+            raise CheckFailed(
+                f"{verb}(x) to leave x as it is",
+                "it changes x in place",
+                {"x": space.start()},
+                describe_points(problem, verb),
+            )
+        form = infer_format(problem.start(), problem.name)
+        if not form.is_gradient(g):
+            points = describe_points(problem, "gradient")
+            raise CheckFailed(
+                f"gradient(x) to be {form.gradients}", form.describe(g), {"x": x}, points
+            )
+        if not math.isfinite(value):
+            raise CheckFailed(
+                "a finite value", f"{value}", {"x": x}, describe_points(problem, "value")
+            )
+        retained = np.array(g)
+        other = problem.gradient(y)
+        if not np.array_equal(retained, g) or np.shares_memory(other, g):
+            raise CheckFailed(
+                "a new array in each call of gradient",
+                "the next call overwrites the last gradient",
+                {"x": x},
+                describe_points(problem, "gradient"),
+            )
+        recomputed, repeated = value_at(problem, x), problem.gradient(x)
+        if recomputed != value or not np.array_equal(repeated, retained):
+            verb = "value" if recomputed != value else "gradient"
+            raise CheckFailed(
+                f"the same {verb} whenever it is asked at x",
+                f"it differs after a call at another point, by "
+                f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
+                {"x": x, "the other point": y},
+                describe_points(problem, verb),
+            )
+        return "finite, repeatable, and nothing is changed in place"
+
+    def _changes(self, verb: Callable[[Point], Any]) -> bool:
+        x = self.space.member()
+        before = entries(x).copy()
+        verb(x)
+        return not np.array_equal(before, entries(x))
+
+    # --- derivatives ------------------------------------------------------------------------------
+
+    def gradient(self) -> str:
+        """Every directional derivative of the value is what the gradient says."""
+        sharpest = ""
+        visited = list[tuple[float, float]]()
+        wrong: tuple[LineSegment, float, float] | None = None
+        for k in TimeLimit(self.patience).rounds(16):
+            x = self.space.start() if k == 0 else self.space.member()
+            line = self.space.line(x)
+            if math.isnan(value := value_at(self.problem, keep(x))):
+                raise CheckFailed(
+                    "a finite value", "nan", {"x": x}, describe_points(self.problem, "value")
+                )
+            slope, expected, error, how = self._slopes(line)
+            sharpest = how if how != "differences" else sharpest or how
+            if not math.isfinite(expected) or error > 0.1 * max(abs(expected), abs(slope), 1e-300):
+                continue
+            visited.append((slope, expected))
+            allowed = 20.0 * error + _RELATIVE * max(abs(slope), abs(expected))
+            allowed += 1e-11 * abs(value)
+            if not abs(slope - expected) <= allowed and wrong is None:
+                wrong = line, slope, expected
+        if wrong is not None:
+            self._fail(wrong, visited)
+        if not visited:
+            raise CheckSkipped("value is too rough for differences: no derivative could be taken")
+        return f"{len(visited)} directional derivatives, by {sharpest}"
+
+    def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
+        """Return what the gradient says, the derivative, its error, and how it was taken."""
+        value, g = partial(value_at, self.problem), self.problem.gradient(keep(line.x))
+        slope = line.slope(g)
+        result, error = derivative(lambda t: value(line.compute_point(t)))
+        if not math.isfinite(float(result)):
+            line = self.space.inner_line(line.x)
+            slope = line.slope(g)
+            result, error = derivative(lambda t: value(line.compute_point(t)))
+        expected = float(result)
+        exact = complex_step(self.problem.value, line)
+        if exact is not None and abs(exact - expected) <= 20.0 * error + 1e-6 * abs(expected):
+            return slope, exact, 1e-6 * error, "complex steps"
+        return slope, expected, error, "differences"
+
+    def _fail(
+        self, wrong: tuple[LineSegment, float, float], visited: list[tuple[float, float]]
+    ) -> None:
+        line, slope, expected = wrong
+        u = "y - x" if not self.space.dense else "u"
+        text = f"{format_brief(slope)}, off by {format_brief(slope - expected)}"
+        ratios = np.array([a / b for a, b in visited if b != 0.0])
+        if len(ratios) > 1 and np.ptp(ratios) <= 1e-4 * abs(ratios).max():
+            text += f"; everywhere it is {format_brief(float(ratios.mean()))} times the derivative"
+        point: dict[str, Any] = {"x": line.x}
+        if isinstance(line.x, np.ndarray):
+            point["u"] = line.y - line.x
+            text += self._describe_worst_entry(line.x)
+        else:
+            point["y"] = line.y
+        raise CheckFailed(
+            f"<gradient(x), {u}> = {format_brief(expected)}, the derivative of value at x along {u}",  # noqa: E501
+            text,
+            point,
+            describe_points(self.problem, "gradient", "value"),
+        )
+
+    def _describe_worst_entry(self, x: Floats) -> str:
+        """Return which entry of the gradient is off most, in words."""
+        value, g = partial(value_at, self.problem), np.ravel(self.problem.gradient(x))
+        d = x.size
+        deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
+        for k in patience.rounds(d):
+            unit = np.zeros(x.shape)
+            unit.ravel()[k] = 0.05 * max(1.0, norm(x))
+            result, _ = derivative(lambda t, unit=unit: value(x + t * unit))  # type: ignore[misc]
+            deviation[k] = abs(g[k] - float(result) / unit.ravel()[k])
+        worst = int(np.argmax(deviation))
+        if deviation[worst] < 0.5 * norm(deviation) or d == 1:
+            return ""
+        return f"; the entry that is off most is number {worst}"
+
+    def hessian(self) -> str:
+        """Hessian products are the derivatives of gradients; batches are means of components."""
+        problem, space, n = self.problem, self.space, self.problem.n
+        check_has(problem, "hessian")
+        looked = 0
+        # Where a gradient is next to nothing, it may be rounded to less than its digits.
+        usual = max(norm(problem.gradient(x)) for x in (space.start(), space.member()))
+        for _ in TimeLimit(self.patience).rounds(8):
+            s = space.member()
+            line, H = space.line(s), problem.hessian(keep(s))
+            points = describe_points(H, "product") + describe_points(problem, "hessian")
+            i = int(space.rng.integers(n))
+            pairs: list[tuple[str, Any, Derivative]] = [
+                ("product(y, s)", H.product(line.y, keep(s)), problem.gradient)
+            ]
+            if "batch" not in problem.lacks:
+                item = np.array([i])
+                batch = H.batch(item, line.y, keep(s))
+                batch_where = describe_points(H, "batch")
+                pairs.append((f"batch([{i}], y, s)", batch, partial(problem.batch, item)))
+            for statement, product, source in pairs:
+                expected, error = derivative(restrict_to_line(source, line))
+                deviation = norm(product - expected)
+                rounding = 1e-11 * max(norm(source(keep(s))), usual)
+                if (
+                    not deviation
+                    <= 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding
+                ):
+                    raise CheckFailed(
+                        f"{statement} of hessian(s) to be the derivative of the gradient at s along "  # noqa: E501
+                        f"y - s, of norm {format_brief(norm(expected))}",
+                        f"an array of norm {format_brief(norm(product))}, off by {format_brief(deviation)}",  # noqa: E501
+                        {"s": s, "y": line.y},
+                        batch_where if statement.startswith("batch") else points,
+                    )
+            looked += 1
+            if "batch" in problem.lacks:
+                continue
+            S = space.rng.integers(n, size=5)
+            singles = [H.batch(np.array([j]), line.y, keep(s)) for j in S.tolist()]
+            check_equal(
+                "hessian(s).batch(S, y, s), the mean over S",
+                H.batch(S, line.y, keep(s)),
+                np.mean(singles, axis=0),
+                {"s": s, "S": S},
+                batch_where,
+            )
+        return f"products at {looked} points, by differences of gradients"
+
+    # --- what else a problem says -----------------------------------------------------------------
+
+    def backend(self) -> str:
+        """Check: what the problem opens for a run answers as the problem does."""
+        problem, space = self.problem, self.space
+        backend = problem.open(np.random.default_rng(0))
+        points = describe_points(problem, "open")
+        if backend is problem:
+            return "the problem is its own backend"
+        x = space.member()
+        y = space.sample_near(x)
+        S = space.rng.integers(problem.n, size=3)
+        calls: dict[str, tuple[Any, ...]] = {
+            "value": (x,),
+            "gradient": (x,),
+            "batch": (S, x),
+            "difference": (S, x, y),
+        }
+        verbs = []
+        for verb, call in calls.items():
+            if verb in problem.lacks or not hasattr(backend, verb):
+                continue
+            copies = [keep(item) if item is x or item is y else item for item in call]
+            result, right = getattr(backend, verb)(*copies), getattr(problem, verb)(*copies)
+            statement = f"{verb} of open(rng) to answer as the problem does"
+            check_equal(statement, np.asarray(result), np.asarray(right), {"x": x}, points)
+            verbs.append(verb)
+        return f"answers as the problem: {', '.join(verbs)}"
+
+    def linear_minimisation(self) -> str:
+        """Check: a run's linear minimisation is one over the set, up to its tolerance."""
+        problem, space = self.problem, self.space
+        check_has(problem, "lo")
+        if problem.norm is not None and problem.norm.products and not problem.is_bounded:
+            raise CheckSkipped(
+                "it is made of products of matrices: lmo_lower tells what it is worth"
+            )
+        backend = problem.open(np.random.default_rng(0))
+        tolerance = 1e-9 if backend is problem else 1e-2
+        points = describe_points(problem, "lo", "minimum") + describe_points(problem.set, "lo")
+        for _ in TimeLimit(self.patience).rounds(8):
+            g = space.direction()
+            v = backend.lo(g)
+            lower, upper = problem.minimum(g)
+            reached = float(np.vdot(g, dense(v))) if space.dense else inner(g, v)
+            allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
+            if reached > upper + allowed or reached < lower - allowed:
+                raise CheckFailed(
+                    f"<g, lo(g)> = {format_brief(upper)}, as minimum(g) says",
+                    format_brief(reached),
+                    {"g": g},
+                    points,
+                )
+        return "lo and minimum agree"
+
+    def best_known(self) -> str:
+        """No point that was looked at lies below the best known value."""
+        best_known = self.problem.best_known
+        if best_known is None:
+            raise CheckSkipped("no best value is stated")
+        best, h = best_known[0], self.problem.penalty
+        for k in TimeLimit(self.patience).rounds(100):
+            x = self.space.start() if k == 0 else self.space.member()
+            value = value_at(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
+            if value < best - 1e-9 * max(1.0, abs(best)):
+                raise CheckFailed(
+                    f"no value below the best known one, {format_brief(best)}",
+                    format_brief(value),
+                    {"x": x},
+                    describe_points(self.problem, "best_known", "value"),
+                )
+        return f"no point is below {format_brief(best)}"
+
+    def measures(self) -> str:
+        """Its own measures answer at the start."""
+        problem = self.problem
+        measures = problem.measures()
+        for name, measure in measures.items():
+            reported = measure(problem, State(problem.start()))
+            parts = reported if isinstance(reported, tuple) else (reported,)
+            if not all(part is None or np.isfinite(float(part)) for part in parts):
+                raise CheckFailed(
+                    f"the measure {name} to be a number, an interval or None at the start",
+                    str(reported),
+                    {"x": problem.start()},
+                    (describe_point(measure, "__call__"),),
+                )
+        return ", ".join(measures) or "it has none of its own"

@@ -1,0 +1,145 @@
+"""The checks of a penalty: its value and its proximal map."""
+
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckRunner,
+    TimeLimit,
+    describe_points,
+    format_brief,
+)
+from pfbench.checking.lines import norm
+
+_SECONDS = 0.5
+_RELATIVE = 1e-9
+
+
+def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner) -> None:
+    """Look at a penalty on points of a shape."""
+    checks = PenaltyChecks(penalty, shape)
+    for check, point, methods in (
+        ("value", checks.value, ("value",)),
+        ("convex", checks.check_convexity, ("value",)),
+        ("proximal map", checks.check_prox_minimality, ("prox", "value")),
+        ("proximal map changes nothing", checks.check_pure, ("prox",)),
+        ("proximal maps come no farther apart", checks.check_nonexpansive, ("prox",)),
+    ):
+        examination.run_check(check, point, locations=describe_points(penalty, *methods))
+
+
+class PenaltyChecks:
+    """A penalty, asked at random points of many sizes."""
+
+    def __init__(self, penalty: Any, shape: tuple[int, ...]) -> None:
+        self.penalty, self.shape = penalty, shape
+        self.rng = np.random.default_rng(17)
+
+    def point(self) -> Floats:
+        """Return a random point, of which some entries may be 0 or equal in modulus."""
+        rng = self.rng
+        if rng.integers(3) == 0:
+            return rng.integers(-2, 3, size=self.shape).astype(float)
+        return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
+
+    def value(self) -> str:
+        """h is finite, at least its lower bound, and changes nothing."""
+        lower = getattr(self.penalty, "lower_bound", 0.0)
+        for _ in range(50):
+            x = self.point()
+            before, h = x.copy(), float(self.penalty.value(x))
+            if not lower <= h < np.inf:
+                raise CheckFailed(
+                    f"h(x) finite and at least {format_brief(lower)}", f"{h}", {"x": x}
+                )
+            if not np.array_equal(before, x):
+                raise CheckFailed("value to leave x as it is", "it changes x", {"x": before})
+        return f"finite, at least {format_brief(lower)}"
+
+    def check_convexity(self) -> str:
+        """h lies on or below each chord."""
+        h = self.penalty.value
+        for _ in TimeLimit(_SECONDS).rounds(200):
+            x, y, w = self.point(), self.point(), self.rng.uniform(0.1, 0.9)
+            chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
+            if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
+                raise CheckFailed(
+                    f"h at a mixture of x and y at most {format_brief(float(chord))}, as h is convex",  # noqa: E501
+                    format_brief(float(middle)),
+                    {"x": x, "y": y, "w": float(w)},
+                )
+        return "no point lies above a chord"
+
+    def check_prox_minimality(self) -> str:
+        """prox(y, t) minimises t h(x) + |x - y|^2/2: all else is worse by |x - p|^2/2 at least."""
+        h, looked = self.penalty.value, 0
+        for _ in TimeLimit(_SECONDS).rounds(60):
+            y, t = self.point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
+            p = self.penalty.prox(y.copy(), t)
+            if np.shape(p) != self.shape:
+                shapes = f"shape {self.shape}", f"{np.shape(p)}"
+                raise CheckFailed(*shapes, {"y": y, "t": t}, describe_points(self.penalty, "prox"))
+            lower = t * h(p) + 0.5 * norm(p - y) ** 2
+            for x in self._competing_points(y, p):
+                short = lower + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2
+                if not short <= 1e-9 * max(1.0, abs(lower), norm(y) ** 2):
+                    raise CheckFailed(
+                        "prox(y, t) to minimise t h(x) + |x - y|^2/2",
+                        f"{format_brief(p)}; x is better by {format_brief(float(short))} than it may be",  # noqa: E501
+                        {"y": y, "t": t, "x": x},
+                    )
+            looked += 1
+        return f"nothing is better at {looked} points"
+
+    def _competing_points(self, y: Floats, p: Floats) -> list[Floats]:
+        competing_points = [
+            y,
+            0.0 * y,
+            self.point(),
+            0.5 * (y + p),
+            2.0 * p - y,
+            1.01 * p,
+            0.99 * p,
+        ]
+        size = max(norm(p), norm(y), 1e-3)
+        for step in (1e-1, 1e-3):
+            competing_points += [
+                p + step * size * self.rng.standard_normal(self.shape) for _ in range(4)
+            ]
+            for k in self.rng.permutation(p.size)[:6]:
+                for sign in (-1.0, 1.0):
+                    x = p.copy()
+                    x.ravel()[k] += sign * step * size
+                    competing_points.append(x)
+        return competing_points
+
+    def check_pure(self) -> str:
+        """prox leaves y as it is, and hands out arrays of its own; prox(y, 0) is y."""
+        for t in (0.0, 1e-3, 1.0):
+            y = self.point()
+            before = y.copy()
+            p = self.penalty.prox(y, t)
+            if not np.array_equal(before, y):
+                raise CheckFailed("prox to leave y as it is", "it changes y", {"y": before, "t": t})
+            if np.shares_memory(p, y):
+                raise CheckFailed("a new array", "prox returns y itself", {"y": y, "t": t})
+            if t == 0.0 and not norm(p - y) <= _RELATIVE * norm(y):
+                raise CheckFailed("prox(y, 0) = y", format_brief(p), {"y": y})
+        return "y stays as it is; prox(y, 0) = y"
+
+    def check_nonexpansive(self) -> str:
+        """|p - q|^2 <= <p - q, y - z> for the maps p, q of y, z."""
+        for _ in TimeLimit(_SECONDS).rounds(60):
+            y, z = self.point(), self.point()
+            p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)
+            excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
+            if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
+                raise CheckFailed(
+                    "|p - q|^2 <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
+                    f"it is larger by {format_brief(excess)}",
+                    {"y": y, "z": z},
+                )
+        return "firmly nonexpansive"

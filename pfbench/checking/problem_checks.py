@@ -1,0 +1,141 @@
+"""The checks of a problem: its function, its components, what it states, and its set."""
+
+import math
+from typing import Any
+
+from pfbench.base.protocols import Problem
+from pfbench.checking.components import ComponentChecks
+from pfbench.checking.constant_search import SEARCHES, ConstantSearch, convex
+from pfbench.checking.findings import (
+    CheckFailed,
+    CheckRunner,
+    CheckSkipped,
+    check_has,
+    describe_points,
+    format_brief,
+)
+from pfbench.checking.function_checks import FunctionChecks
+from pfbench.checking.lines import PointSampler
+
+_SECONDS = 0.25
+"""Patience for each check of the function, and for each constant."""
+
+
+def check_problem(problem: Problem, examination: CheckRunner) -> None:
+    """Look at all that a problem says of itself."""
+    look = examination.run_check
+    if not look("start", lambda: FunctionChecks(problem, None, 0.0).start()):  # type: ignore[arg-type]
+        return
+    samplers: list[PointSampler] = []
+
+    def members() -> str:
+        samplers.append(PointSampler(problem))
+        return _members(problem, samplers[0])
+
+    if not look("members", members, locations=describe_points(problem.set, "lo", "contains")):
+        return
+    space = samplers[0]
+    function = FunctionChecks(problem, space, _SECONDS)
+    components = ComponentChecks(problem, space, _SECONDS)
+    if not look(
+        "value and gradient",
+        function.check_pure,
+        locations=describe_points(problem, "gradient", "value"),
+    ):
+        return
+    for check, point in (
+        ("gradient", function.gradient),
+        ("components", components.mean),
+        ("batch and difference", components.samples),
+        ("samples by counts", components.samples_by_counts),
+        ("hessian", function.hessian),
+        ("table", components.table),
+        ("backend", function.backend),
+        ("linear minimisation", function.linear_minimisation),
+        ("proximal map", lambda: _proximal(problem, space)),
+        ("measures", function.measures),
+        ("best known", function.best_known),
+        ("convex", lambda: convex(problem, space, _SECONDS)),
+    ):
+        look(check, point)
+    search = ConstantSearch(problem, space, 2.0 * _SECONDS)
+    if not look(
+        "constants",
+        lambda: _check_declarations(problem, search),
+        locations=describe_points(problem, "constants"),
+    ):
+        return
+    for name in search.list_stated_constants():
+        look(f"constant {name}", search.find_counterexample, name)
+
+
+def _members(problem: Problem, space: PointSampler) -> str:
+    """Mixtures of the start and vertices are in the set."""
+    for _ in range(20):
+        x = space.member()
+        if not problem.set.contains(x):
+            raise CheckFailed(
+                "mixtures of the start and of vertices that lo returned to be in the set",
+                "one is outside",
+                {"x": x},
+                describe_points(problem, "lo", "start")
+                + describe_points(problem.set, "lo", "contains"),
+            )
+    return "20 mixtures of the start and vertices are in the set"
+
+
+def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
+    constants = search.constants
+    if constants.n != problem.n:
+        raise CheckFailed(
+            f"constants(start).n = n = {problem.n}",
+            f"{constants.n}",
+            {},
+            describe_points(problem, "constants"),
+        )
+    for name in SEARCHES:
+        value = float(getattr(constants, name))
+        if math.isnan(value) or value < 0.0:
+            points = describe_points(problem, "constants")
+            raise CheckFailed(
+                f"{name} at least 0, or infinite if unknown", f"{value:g}", {}, points
+            )
+    silent = [
+        name for name in search.list_stated_constants() if not constants.derivations.get(name)
+    ]
+    words = f"; {', '.join(silent)} without a derivation" if silent else ""
+    return f"{', '.join(search.list_stated_constants()) or 'none'} stated{words}"
+
+
+def _proximal(problem: Any, space: PointSampler) -> str:
+    """Check: the proximal map of x - lam g is the nearest member, or minimises with the penalty."""
+    check_has(problem, "prox")
+    if problem.unconstrained:
+        raise CheckSkipped("there is neither a set nor a penalty")
+    if not space.dense:
+        raise CheckSkipped("its points are no arrays")
+    h = problem.penalty
+    for lam in (0.01, 1.0, 1.0):
+        x, g = space.member(), space.direction()
+        y = x - lam * g
+        p = problem.prox(x, g, lam)
+
+        def objective(z: Any, y: Any = y, lam: float = lam) -> float:
+            part = 0.0 if h is None else lam * float(h.value(z))
+            return part + 0.5 * float(((z - y) ** 2).sum())
+
+        lower = objective(p)
+        members = [space.member() for _ in range(10)]
+        members += [p + w * (z - p) for z in list(members) for w in (1e-1, 1e-3)]
+        for z in members:
+            # Strong convexity: every other point is worse by half its squared distance.
+            short = lower + 0.5 * float(((z - p) ** 2).sum()) - objective(z)
+            if not short <= 1e-8 * max(1.0, abs(lower)):
+                raise CheckFailed(
+                    "prox(x, g, lam) to minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
+                    f"z is better by {format_brief(short)} than it may be",
+                    {"x": x, "g": g, "lam": lam, "z": z},
+                    describe_points(problem, "prox")
+                    + describe_points(problem.set if h is None else h, "project", "prox"),
+                )
+    return "no other point is better"

@@ -1,0 +1,289 @@
+"""The door: what is looked at, by its name or as an object, and by which checks."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pfbench.adapters.solve_interface import as_problem
+from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
+from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
+from pfbench.base.checks import check_choice
+from pfbench.base.errors import InputError
+from pfbench.base.function_methods import is_method, method_class
+from pfbench.base.names import unknown_name_error
+from pfbench.base.parameters import check_known
+from pfbench.base.protocols import Problem
+from pfbench.base.selectors import Selector, is_user_defined
+from pfbench.base.user_code import instantiate_class, is_builtin, load
+from pfbench.checking import algorithms, estimator_checks
+from pfbench.checking.examples import EXAMPLES, SHAPES
+from pfbench.checking.findings import CheckReport, CheckRunner
+from pfbench.checking.penalty_checks import check_penalty
+from pfbench.checking.problem_checks import check_problem
+from pfbench.checking.sets import check_set
+from pfbench.estimators import Estimator
+from pfbench.estimators.catalogue import ESTIMATORS
+from pfbench.problems import FiniteSum
+from pfbench.problems.catalogue import PROBLEMS, build_problem
+from pfbench.runs.loop.resolved_run import resolve_run
+from pfbench.runs.planning.name_resolution import select_algorithm as chosen_algorithm
+from pfbench.runs.planning.user_problem import check_user_problem
+from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
+from pfbench.verification.parameter_units import USUAL
+
+KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
+"""What can be checked."""
+
+
+def check(
+    subject: Any, *, problem: Problem | str | None = None, kind: str | None = None
+) -> CheckReport:
+    """Check an algorithm, an estimator, a feasible set, a problem or a penalty.
+
+    Parameters
+    ----------
+    subject
+        A name of the catalogue with parameters, KIND:NAME where it has several kinds, MODULE:NAME,
+        or an object or a class itself.
+    problem
+        What an algorithm or an estimator is tried on: a selector, or a problem; a small one of ours
+        if not given.
+    kind
+        Which of `KINDS` it is, where that cannot be seen.
+
+    Returns
+    -------
+    Findings
+        One for each check; nothing raises but what cannot be looked at at all.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or what it names cannot be made or is none of these.
+    """
+    began = perf_counter()
+    if kind is not None:
+        check_choice("kind", kind, KINDS)
+    name, result, kind = _resolve(subject, kind)
+    on = None if problem is None else as_problem(problem)
+    if on is not None and kind not in ("algorithm", "estimator"):
+        raise InputError(f"{name} is a {kind}, which is tried on no problem: leave it out.")
+    examination = CheckRunner()
+    tried = _OF_KINDS[kind].run_checks(result, examination, on)
+    tried_on = "" if tried is None else str(Selector(tried.name, tried.parameters))
+    return CheckReport(name, kind, tuple(examination.findings), tried_on, perf_counter() - began)
+
+
+class _ObjectKind(NamedTuple):
+    """What is known of a kind of thing.
+
+    Attributes
+    ----------
+    catalogue
+        Those of ours, by name.
+    load
+        Makes one of ours of a selector.
+    run_checks
+        Looks at one; returns what it was tried on, if that is said.
+    required_methods
+        The methods by which one is known where its class does not say it; none of a problem.
+    """
+
+    catalogue: Mapping[str, Any]
+    load: Callable[[Selector], Any]
+    run_checks: Callable[[Any, CheckRunner, Any], Any]
+    required_methods: tuple[str, ...] = ()
+
+
+def _algorithm(algorithm: Any, examination: CheckRunner, on: Any) -> Any:
+    if isinstance(algorithm, AlgorithmChoice):
+        on = on or algorithms.make_small_problem(algorithm.algorithm_class)  # type: ignore[arg-type]
+        algorithm = resolve_run(on, algorithm).algorithm
+    tried = algorithms.check_algorithm(algorithm, examination, on)
+    if not examination.has_failed:
+        own = getattr(algorithms.with_default_parameters(algorithm), "estimator", None)
+        if isinstance(own, Estimator) and not _is_ours(own):
+            with examination.label_part("estimator: ") as inside:
+                estimator_checks.check_estimator(own, inside)
+    return tried
+
+
+def _set(result: Any, examination: CheckRunner, on: Any) -> None:
+    check_set(result, examination)
+
+
+def _problem(result: Any, examination: CheckRunner, on: Any) -> None:
+    def states() -> str:
+        check_user_problem(Selector(result.name, result.parameters), result)
+        return f"n = {result.n}, points of shape {result.shape}, set {result.set.name}"
+
+    if not examination.run_check("it states what a problem has", states):
+        return
+    check_problem(result, examination)
+    if result.is_bounded and not _is_ours(result.set):
+        with examination.label_part("set: ") as inside:
+            check_set(result.set, inside)
+    if result.penalty is not None and not _is_ours(result.penalty):
+        with examination.label_part("penalty: ") as inside:
+            check_penalty(result.penalty, result.shape, inside)
+
+
+def _is_ours(part: Any) -> bool:
+    """Return whether an object is of a class of pfbench, which our own tests have checked."""
+    return is_builtin(type(part).__module__)
+
+
+def _penalty(result: Any, examination: CheckRunner, on: Any) -> None:
+    d = getattr(result, "d", None)
+    points = getattr(result, "points", "vectors")
+    check_penalty(result, SHAPES.get(points, SHAPES["vectors"]) if d is None else (d,), examination)
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def is_imported(text: str) -> bool:
+    """Return whether a text names somebody's own code, which is imported."""
+    return is_user_defined(Selector.parse(text).name, KINDS)
+
+
+def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
+    """Return a name, the object, and its kind."""
+    subject = method_class(subject) if is_method(subject) else subject
+    if not isinstance(subject, str):
+        label = getattr(subject, "__qualname__", type(subject).__qualname__)
+        result = _instantiate(subject, Selector(label))
+        return label, result, kind or infer_kind(result, label)
+    selector = Selector.parse(subject)
+    if is_imported(subject):
+        if "epsilon" in selector.parameters and kind in (None, "algorithm"):
+            chosen = chosen_algorithm(subject)
+            if isinstance(chosen, AlgorithmChoice):
+                return subject, chosen, "algorithm"
+        result = _instantiate(load(selector.name), selector)
+        kind = kind or infer_kind(result, selector.name)
+        if isinstance(result, FiniteSum):
+            result = result.with_selector(selector.name, selector.parameters)
+        return subject, result, kind
+    statement, _, name = selector.name.rpartition(":")
+    catalogues = {key: kind.catalogue for key, kind in _OF_KINDS.items()}
+    kind = (
+        kind
+        or statement
+        or next((catalogue for catalogue in catalogues if name in catalogues[catalogue]), None)
+    )
+    if kind is None:
+        raise unknown_name_error(
+            "name", name, [name for names in catalogues.values() for name in names]
+        )
+    if name not in catalogues[kind]:
+        raise unknown_name_error(kind, name, catalogues[kind])
+    plain = Selector(name, selector.parameters, selector.texts)
+    return subject, _OF_KINDS[kind].load(plain), kind
+
+
+def _load_algorithm(selector: Selector) -> Any:
+    """Return an algorithm of ours; a class where parameters that it needs are not given."""
+    cls, parameters = ALGORITHMS[selector.name], selector.parameters
+    if not parameters:
+        return cls
+    if "epsilon" in parameters:
+        return named_algorithm(selector)
+    named_algorithm(selector)
+    needed = {k: v for k, v in USUAL.items() if k in cls.list_required_parameters()}
+    return named_algorithm(Selector(selector.name, needed | dict(parameters), selector.texts))
+
+
+def _load_estimator(selector: Selector) -> Any:
+    cls = ESTIMATORS[selector.name]
+    check_known(selector.name, selector.parameters, inspect.signature(cls).parameters)
+    return estimator_checks.with_default_parameters(cls, **selector.parameters)
+
+
+def _load_set(selector: Selector) -> Any:
+    """Return a set of ours for points of a small shape; an example where it needs a graph."""
+    entry = SETS[selector.name]
+    if entry.required_arguments:
+        if selector.parameters:
+            raise InputError(
+                f"the set {selector.name} is built in Python only, as it needs {entry.required_arguments}: "  # noqa: E501
+                "leave its parameters out to check an example, or check your own MODULE:NAME."
+            )
+        return EXAMPLES[selector.name]()
+    return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
+
+
+def _load_penalty(selector: Selector) -> Any:
+    entry = PENALTIES[selector.name]
+    return penalty(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
+
+
+def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
+    """Return the parameters of a set or penalty, usual ones where it needs some and has none."""
+    needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
+    usual = {"k": 2, "groups": 2}
+    return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
+
+
+# --- somebody's own -------------------------------------------------------------------------------
+
+
+def infer_kind(result: Any, name: str) -> str:
+    """Return which kind an object is, by what it answers.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if isinstance(result, FiniteSum):
+        return "problem"
+    if isinstance(result, AlgorithmChoice):
+        return "algorithm"
+    answers = {
+        kind: source.required_methods
+        for kind, source in _OF_KINDS.items()
+        if source.required_methods
+    }
+    for kind, parts in answers.items():
+        if all(callable(getattr(result, part, None)) for part in parts):
+            return kind
+    text = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
+    raise InputError(
+        f"{name} is nothing that can be checked: a problem derives from "
+        f"pfbench.problems.FiniteSum, and the others have methods ({text})."
+    )
+
+
+_USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
+    {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
+)
+"""What a needed parameter of somebody's own set or penalty is set to."""
+
+
+def _instantiate(result: Any, selector: Selector) -> Any:
+    """Return what a class or a function makes; a class of a method without parameters as it is."""
+    method = inspect.isclass(result) and callable(getattr(result, "run", None))
+    if method and not selector.parameters:
+        return result
+    usual = {**_USUAL_OF_OWN, **estimator_checks.USUAL, **(USUAL if method else {})}
+    return instantiate_class(result, selector, usual, ", or name a function that makes it")
+
+
+_OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
+    {
+        "algorithm": _ObjectKind(ALGORITHMS, _load_algorithm, _algorithm, ("run",)),
+        "problem": _ObjectKind(PROBLEMS, build_problem, _problem),
+        "set": _ObjectKind(SETS, _load_set, _set, ("lo", "contains")),
+        "penalty": _ObjectKind(PENALTIES, _load_penalty, _penalty, ("value", "prox")),
+        "estimator": _ObjectKind(
+            ESTIMATORS,
+            _load_estimator,
+            estimator_checks.check_estimator,
+            required_methods=("start",),
+        ),
+    }
+)
+"""The kinds, in the order in which a name of several is understood."""

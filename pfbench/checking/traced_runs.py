@@ -1,0 +1,142 @@
+"""Runs of an algorithm step by step, through oracles that are guarded."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import Budget, Counts
+from pfbench.base.errors import BudgetExhausted
+from pfbench.base.state import Point, State
+from pfbench.checking.findings import CheckFailed, TimeLimit
+from pfbench.checking.uncounted_calls import guard_oracles
+from pfbench.oracles import Ledger
+
+MAX_STATES = 40
+"""Iterations that are looked at; an endless method is stopped there."""
+
+_SECONDS, _FEWEST = 0.3, 3
+"""The first run goes on for so long, and for so many iterations at least."""
+
+CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
+"""No more is spent in one run."""
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """One run, step by step.
+
+    Attributes
+    ----------
+    states
+        Copies of what was yielded.
+    counts
+        What the ledger had after each.
+    total
+        What it had at the end.
+    exhausted_budget
+        Whether a call was refused, since the budget was spent.
+    """
+
+    states: tuple[State, ...]
+    counts: tuple[Counts, ...]
+    total: Counts
+    exhausted_budget: bool
+
+    def has_same_iterates(self, other: "RunRecord", limit: int | None = None) -> bool:
+        """Return whether the first iterates are the same bits, all if no number is given."""
+        states, its = self.states[:limit], other.states[:limit]
+        return len(states) == len(its) and all(
+            points_identical(a.x, b.x) for a, b in zip(states, its, strict=True)
+        )
+
+
+@dataclass
+class RunRecords:
+    """The runs of an algorithm on a problem.
+
+    Attributes
+    ----------
+    algorithm, problem
+        The two.
+    max_states
+        Iterations that are looked at: as many as the first run makes in its time.
+    accessed_privates
+        Which private parts of its oracles the last run read, with the lines.
+    """
+
+    algorithm: Any
+    problem: Any
+
+    def __post_init__(self) -> None:
+        self.accessed_privates: dict[str, str] = {}
+        self.max_states = MAX_STATES
+        self._seed_zero_run: RunRecord | None = None
+
+    def record_run(
+        self,
+        *,
+        seed: int = 0,
+        budget: Budget = CALLS,
+        answer: Callable[[Any], Any] = lambda backend: backend,
+        algorithm: Any = None,
+    ) -> RunRecord:
+        """Run the algorithm, for as many iterations as the first run at most."""
+        problem, ledger = self.problem, Ledger(budget)
+        backend = answer(problem.open(np.random.default_rng(0)))
+        ask = guard_oracles(problem, backend, ledger)
+        self.accessed_privates = ask.accessed_privates
+        rng = np.random.default_rng(seed)
+        states, counts, patience = [], [], TimeLimit(_SECONDS)
+        try:
+            for state in islice(
+                self._states(ask, rng, algorithm or self.algorithm), self.max_states
+            ):
+                states.append(_copy_state(state))
+                counts.append(ledger.counts())
+                if len(states) == 1:  # in which loops are compiled
+                    patience = TimeLimit(_SECONDS)
+                if self._seed_zero_run is None and patience.is_over and len(states) >= _FEWEST:
+                    break
+        except BudgetExhausted:
+            pass
+        return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
+
+    def record_run_of_length(self, other: "RunRecords") -> RunRecord:
+        """Return the run of seed 0, of as many iterations as the first run of another has."""
+        self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
+        return self.record_run()
+
+    def _states(self, ask: Any, rng: np.random.Generator, algorithm: Any) -> Iterator[State]:
+        states = algorithm.run(ask, self.problem.start(), rng)
+        if not isinstance(states, Iterator):
+            raise CheckFailed("run(ask, x, rng) to yield states", f"a {type(states).__name__}")
+        for state in states:
+            if not isinstance(state, State):
+                raise CheckFailed("it to yield a State", f"a {type(state).__name__}")
+            yield state
+
+    @property
+    def seed_zero_run(self) -> RunRecord:
+        """The run of seed 0."""
+        if self._seed_zero_run is None:
+            self._seed_zero_run = self.record_run()
+            self.max_states = max(_FEWEST, len(self._seed_zero_run.states))
+        return self._seed_zero_run
+
+
+def _copy_state(state: State) -> State:
+    parts: Any = state
+    return State(*(part.copy() if hasattr(part, "copy") else part for part in parts))
+
+
+def entries(x: Point) -> Any:
+    """Return the entries of a point that gradients see."""
+    return x if isinstance(x, np.ndarray) else x.values()
+
+
+def points_identical(x: Point, y: Point) -> bool:
+    """Return whether two points are the same bits."""
+    return np.array_equal(entries(x), entries(y))

@@ -1,0 +1,202 @@
+"""What an algorithm does beside its oracles: calls of a problem that nothing counts."""
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.protocols import Problem
+from pfbench.checking.findings import CheckFailed, format_location
+from pfbench.oracles import Ledger, bundle
+from pfbench.oracles.bundle import ORACLES, Oracles
+from pfbench.points import infer_format
+from pfbench.problems import FiniteSum
+from pfbench.problems.base import OpenedProblem
+from pfbench.sets.body import ConvexBody
+from pfbench.sets.penalties import NormPenalty
+from pfbench.verification.instruments.overrides import OverriddenOracles
+
+_ORACLES = frozenset({*ORACLES, "component", "minimum", "project"})
+
+
+def _codes(*classes: type) -> frozenset[CodeType]:
+    functions = (var for cls in classes for var in vars(cls).values())
+    return frozenset(
+        function.__code__ for function in functions if isinstance(function, FunctionType)
+    )
+
+
+_BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
+
+
+class UncountedCallDetector:
+    """While it is entered, notes who asks a problem or a set for what the bundle should count.
+
+    Attributes
+    ----------
+    uncounted_calls
+        What is asked, by the line that asks, with the number of calls.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        h = problem.penalty
+        self._kinds = (
+            FiniteSum,
+            ConvexBody,
+            NormPenalty,
+            OpenedProblem,
+            type(problem.set),
+            type(h or problem),
+        )
+        self._depth = 0
+        self.uncounted_calls: dict[tuple[str, str], int] = {}
+
+    def __enter__(self) -> Self:
+        self._previous_tracer: Callable[..., Any] | None = sys.getprofile()
+        self._thread_tracers = threading.getprofile()
+        threading.setprofile(self._note)
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        point: TracebackType | None,
+    ) -> None:
+        sys.setprofile(self._previous_tracer)
+        threading.setprofile(self._thread_tracers)
+
+    def _note(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if code in _BUNDLE:
+            self._depth += (event == "call") - (event == "return")
+            return
+        caller = frame.f_back
+        if event == "call" and not self._depth and caller is not None:
+            identify_call = self._identify_call(frame, caller)
+            if identify_call:
+                line = format_location(
+                    caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name
+                )
+                self.uncounted_calls[identify_call, line] = (
+                    self.uncounted_calls.get((identify_call, line), 0) + 1
+                )
+
+    def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
+        """Return what a call asks, if it is an oracle of a problem or a set, or a loop of ours."""
+        code = frame.f_code
+        if code.co_name in _ORACLES and code.co_argcount:
+            owner = frame.f_locals.get(code.co_varnames[0])
+            if isinstance(owner, self._kinds):
+                return f"{type(owner).__name__}.{code.co_name}"
+        module, asking = (str(item.f_globals.get("__name__", "")) for item in (frame, caller))
+        if module.startswith("pfbench.kernels") and not asking.startswith("pfbench."):
+            return f"a loop of {module}"
+        return ""
+
+
+class GuardedOracles(Oracles):
+    """Oracles that note which of their private parts are read from outside.
+
+    Attributes
+    ----------
+    accessed_privates
+        The lines that read them, by the part.
+    """
+
+    __slots__ = ("accessed_privates",)
+
+    accessed_privates: dict[str, str]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__"):
+            caller = sys._getframe(1)
+            if caller.f_code not in _BUNDLE:
+                line = format_location(
+                    caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name
+                )
+                object.__getattribute__(self, "touched").setdefault(name, line)
+        return super().__getattribute__(name)
+
+
+GuardedOracles.__name__ = Oracles.__name__  # an error of Python's names what a method knows
+
+
+def guard_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> GuardedOracles:
+    """Return the oracles of a problem that a backend answers, guarded."""
+    form = infer_format(problem.start(), problem.name)
+    ask = GuardedOracles(backend, ledger or Ledger(), problem.set.diameter, form)
+    ask.accessed_privates = {}
+    return ask
+
+
+def format_counts(counts: Counts) -> str:
+    """Return counts that are not 0, as in "4 FO, 92 SFO"."""
+    report = counts.as_dict()
+    return (
+        ", ".join(f"{report[name]} {name.upper()}" for name in COUNTED if report[name])
+        or "no calls"
+    )
+
+
+def report_uncounted_calls(
+    bypass: UncountedCallDetector,
+    touched: Mapping[str, str],
+    tallied: Counts,
+    ledger_counts: Counts,
+) -> None:
+    """Refuse calls that went beside the oracles.
+
+    Parameters
+    ----------
+    bypass, touched
+        What was noted.
+    tallied, ledger_counts
+        What was computed, and what the ledger has.
+    """
+    if bypass.uncounted_calls:
+        (requested, line), times = next(iter(bypass.uncounted_calls.items()))
+        raise CheckFailed(
+            "every call of an oracle to go through `ask`, which counts it",
+            f"it calls {requested} itself, {times} times, uncounted",
+            {},
+            (line,),
+        )
+    if touched:
+        name, line = next(iter(touched.items()))
+        raise CheckFailed(
+            "it to use the oracles that `ask` offers, n and D, and nothing behind them",
+            f"it reads ask.{name}",
+            {},
+            (line,),
+        )
+    if ledger_counts != tallied:
+        raise CheckFailed(
+            f"the ledger to have what was computed, {format_counts(tallied)}",
+            format_counts(ledger_counts),
+        )
+
+
+class NegatedBackend(OverriddenOracles):
+    """A backend that answers for -f: whatever follows its answers goes another way."""
+
+    def __getattr__(self, name: str) -> Any:
+        result = super().__getattr__(name)
+        if name in ("gradient", "batch", "difference", "value"):
+            return lambda *value: -result(*value)
+        return (lambda x: _NegatedObject(result(x))) if name in ("hessian", "table") else result
+
+
+class _NegatedObject(OverriddenOracles):
+    """Component Hessians, or a table, of -f."""
+
+    def __getattr__(self, name: str) -> Any:
+        result = super().__getattr__(name)
+        if isinstance(result, np.ndarray):
+            return -result
+        return lambda *value: -result(*value)

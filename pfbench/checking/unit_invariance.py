@@ -1,0 +1,217 @@
+"""Whether a run is the same in other units: that of lambda f(x/mu), from mu x_0, with scaled steps.
+
+What is not is an absolute number: a tolerance, a step or a constant that has a unit.
+"""
+
+import ast
+import copy
+import inspect
+import itertools
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import format_error
+from pfbench.checking.findings import CheckFailed, CheckSkipped, TimeLimit, format_location
+from pfbench.checking.traced_runs import RunRecord, RunRecords
+from pfbench.verification.instruments.rescaled import Rescaled
+from pfbench.verification.parameter_units import UNITS, USUAL, WHOLE
+from pfbench.verification.schedule_homogeneity import check_schedule, get_parameters
+from pfbench.verification.subject import instantiate_with_parameters
+from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
+
+SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
+"""So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
+in square roots."""
+
+_TRIED, _SECONDS = 30, 2.0
+"""So many combinations of units are tried at most, and none is begun after so many seconds."""
+
+_CLOSE = 1e-9
+
+_EPSILON = 0.1
+"""The accuracy of a schedule that is run."""
+
+_LARGEST = 10_000
+"""A schedule with a larger number, of another name, is not run."""
+
+
+def check_unit_invariance(runs: RunRecords) -> str:
+    """Check: a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
+
+    A schedule that keeps its units says how parameters are scaled. Without one that is tried.
+
+    Raises
+    ------
+    Wrong
+        If a run by that schedule is another one.
+    Skipped
+        If no units of its parameters make it the same; or points are no arrays.
+    """
+    if not isinstance(runs.problem.start(), np.ndarray):
+        raise CheckSkipped("it is looked at where points are arrays")
+    location = tuple(absolute_numbers(type(runs.algorithm)))
+    with np.errstate(all="ignore"):  # in the wrong units a run may diverge
+        return _compare_runs(runs, location)
+
+
+def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
+    """Return what is seen; errors are those of `check_unit_invariance`."""
+    compare_schedules = scheduled = _compare_schedules(runs)
+    if compare_schedules:
+        raise CheckFailed(
+            "the same run in other units of f and x", compare_schedules, {}, locations
+        )
+    patience = TimeLimit(_SECONDS)
+    for units in itertools.islice(_units(runs.algorithm), _TRIED):
+        if compare_schedules and patience.is_over:
+            break
+        created = partial(_rescale_parameters, runs.algorithm, units)
+        compare_scaled_run = next(
+            filter(None, (_compare_scaled_run(runs, created, by) for by in SCALINGS)), ""
+        )
+        if not compare_scaled_run:
+            return "the same run in other units of f and x"
+        compare_schedules = compare_schedules or compare_scaled_run
+    if scheduled == "":
+        return "by its schedule the same run in other units of f and x"
+    text = f", perhaps at {', '.join(locations)}" if locations else ""
+    raise CheckSkipped(
+        f"{compare_schedules}: a tolerance, a step or a constant has a unit of its own{text}"
+    )
+
+
+def schedule_keeps_units(runs: RunRecords) -> str:
+    """Check: a schedule's whole numbers stay in other units, and its steps scale by one power.
+
+    Raises
+    ------
+    Wrong
+        If a real parameter never does, and no reason is stated (`normalised`).
+    Skipped
+        If whole numbers alone do not, as where a bound has a "+1", or it does in part; or there is
+        no schedule.
+    """
+    kind = type(runs.algorithm)
+    homogeneity = check_schedule(kind)
+    if homogeneity is None or homogeneity.homogeneous is None:
+        raise CheckSkipped(
+            homogeneity.description if homogeneity else "it has no theorem's schedule"
+        )
+    if homogeneity.homogeneous:
+        return homogeneity.description
+    if homogeneity.normalised or not homogeneity.always:
+        raise CheckSkipped(
+            f"it is not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
+        )
+    raise CheckFailed(
+        "each parameter to scale by one power (or a reason why not, as `normalised`)",
+        homogeneity.description,
+    )
+
+
+def _compare_schedules(runs: RunRecords) -> str | None:
+    """Return how a run by the schedule differs in other units; None if there is none for it."""
+    kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
+    if homogeneity is None or homogeneity.accuracy is None:
+        return None
+    constants, unit = runs.problem.constants(runs.problem.start()), homogeneity.accuracy
+
+    small: dict[str, int] = {}  # so that the run is short
+
+    def instantiate_scheduled(scaling: Scaling) -> Any:
+        return kind.theory(_EPSILON * scaling.factor(unit), scaling.constants(constants), **small)
+
+    try:
+        parameters = get_parameters(instantiate_scheduled(ONE))
+        small |= {name: USUAL[name] for name in WHOLE if parameters.get(name)}
+        complete = [
+            parameter
+            for parameter in get_parameters(instantiate_scheduled(ONE)).values()
+            if type(parameter) is int
+        ]
+        if max(complete, default=0) > _LARGEST:
+            return None
+        first = RunRecords(instantiate_scheduled(ONE), runs.problem)
+        if not first.seed_zero_run.states:
+            return None
+    except Exception:  # as a schedule may refuse by any error
+        return None
+    return next(
+        filter(None, (_compare_scaled_run(first, instantiate_scheduled, by) for by in SCALINGS)), ""
+    )
+
+
+def _compare_scaled_run(
+    runs: RunRecords, created: Callable[[Scaling], Any], scaling: Scaling
+) -> str:
+    """Return how the run of what is made for other units differs; empty if it does not."""
+    try:
+        other = RunRecords(created(scaling), Rescaled(runs.problem, scaling)).record_run_of_length(
+            runs
+        )
+    except Exception as error:  # which it does not raise in the units it has
+        return f"{scaling}: {format_error(error).rstrip('.')}"
+    return _difference(runs.seed_zero_run, other, scaling)
+
+
+def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scaling) -> Any:
+    """Return an algorithm with parameters in other units."""
+    changed = {
+        name: value * scaling.factor(units[name])
+        for name, value in get_parameters(algorithm).items()
+        if units.get(name, NUMBER) != NUMBER
+    }
+    if is_dataclass(algorithm):
+        return instantiate_with_parameters(algorithm, (), **changed)
+    other = copy.copy(algorithm)
+    vars(other).update(changed)
+    return other
+
+
+def _difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
+    if len(first.states) != len(other.states):
+        return f"{scaling}: it makes {len(other.states)} iterations, not {len(first.states)}"
+    pairs = zip(first.states, other.states, strict=True)
+    for k, (state, two) in enumerate(pairs):
+        if first.counts[k] != other.counts[k]:
+            return f"{scaling}: its calls differ at iteration {k + 1}"
+        size = float(np.abs(state.x).max(initial=0.0)) + float(np.abs(first.states[0].x).max())
+        if not float(np.abs(two.x / scaling.x - state.x).max(initial=0.0)) <= _CLOSE * size:
+            return f"{scaling}: it goes another way from iteration {k + 1}"
+    return ""
+
+
+def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
+    """Yield units that its parameters may have, by their names; others are taken for numbers."""
+    names = [
+        name
+        for name, value in get_parameters(algorithm).items()
+        if UNITS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
+    ]
+    for units in itertools.product(*(UNITS[name] for name in names)):
+        yield dict(zip(names, units, strict=True))
+
+
+def absolute_numbers(kind: type) -> Iterator[str]:
+    """Yield the lines of a class with a small number in them: FILE:LINE and the method."""
+    for name, method in vars(kind).items():
+        function = getattr(method, "__func__", method)
+        if not inspect.isfunction(function):
+            continue
+        try:
+            lines, first = inspect.getsourcelines(function)
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, SyntaxError, ValueError):  # the last if wrappers go in a circle
+            continue
+        file = inspect.getsourcefile(function) or ""
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, float)):
+                continue
+            if 0.0 < node.value < 0.1:
+                subject = f"{kind.__name__}.{name}, {node.value:g}"
+                yield format_location(file, first + node.lineno - 1, subject)

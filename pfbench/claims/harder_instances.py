@@ -1,0 +1,307 @@
+"""Harder instances for a bound of somebody's own: those of the catalogue's claims, tried briefly.
+
+An easy instance decides little. The worst cases and hard families on which published bounds bind
+are tried in place of a claim's own, and the one on which most of the bound is measured is put to
+the claim's own test, on other seeds. That changes no verdict: whether the theorem speaks of that
+instance only its author knows.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pfbench.base.assumptions import ASSUMPTIONS, list_known_assumptions
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
+from pfbench.claims.hard_families import FAMILIES, families
+from pfbench.verification.claim import Claim
+from pfbench.verification.instances import Instance, make_instance
+from pfbench.verification.session import judge
+from pfbench.verification.statements.bound import RUNS, Bound
+from pfbench.verification.statements.quantity import is_count
+from pfbench.verification.statements.rate import RateCheck
+from pfbench.verification.statements.setting import check_fit, is_random
+from pfbench.verification.summaries import main_numbers
+from pfbench.verification.trial import Trial, claim_method
+
+SECONDS, EACH = 10.0, 1.0
+"""Seconds of processor for all instances, and for one of them."""
+
+_PILOTS = 3
+"""Runs on an instance, where chance enters."""
+
+
+@dataclass(frozen=True)
+class HardestInstance:
+    """The instance of the catalogue on which most of a bound was measured.
+
+    Attributes
+    ----------
+    claim
+        The name of the claim whose bound it is.
+    tried
+        On how many instances it could be tried; the rest is empty if on none.
+    seconds
+        How long that took.
+    instance
+        The hardest, as `Claim.instances` and ``-p`` take it.
+    source_claim
+        A claim of the catalogue that is tested on it.
+    lacks
+        What the claim assumes in words of its own, and what all of its own instances are known to
+        be and this one is not.
+    mean
+        Whether the mean over the iterates stood for a uniform output, which varies more.
+    verdict, reason, numbers
+        What the claim's check says of it with this instance in place of its own, and with as many
+        runs as a bound has that says nothing of them.
+    tests
+        On how many tests that rests, in which chance enters: they share the level of all.
+    """
+
+    claim: str
+    tried: int
+    seconds: float
+    instance: str = ""
+    source_claim: str = ""
+    lacks: tuple[str, ...] = ()
+    mean: bool = False
+    verdict: str = ""
+    reason: str = ""
+    numbers: str = ""
+    tests: int = 0
+
+    def format(self) -> str:
+        """Return it as people read it."""
+        if not self.tried:
+            return f"{self.claim}: no instance of the catalogue's claims fits it."
+        text = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
+        over = ', with statistic="mean"' if self.mean else ""
+        if self.verdict == "violated":
+            end = f"If the theorem speaks of it, put it among the claim's instances{over}."
+        else:
+            end = f"Put it among the claim's instances to have it tested there, too{over}."
+        if self.source_claim in FAMILIES:
+            return (
+                f"{self.claim}: {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
+                f"{self.verdict} there, {self.numbers}. {end}"
+            )
+        return (
+            f"{self.claim}: of {self.tried} instances of the catalogue's claims, tried for "
+            f"{self.seconds:.2g} s, the hardest is {self.instance} of {self.source_claim}{text}: "
+            f"{self.verdict} there, {self.numbers}. {end}"
+        )
+
+
+class _Candidate(NamedTuple):
+    """An instance of the catalogue: a claim of it, its selector, its size, and what it lacks."""
+
+    claim_name: str
+    selector: str
+    instance: Instance
+    size: int
+    lacks: tuple[str, ...]
+
+
+class _TrialTimeout(Exception):
+    """An instance takes more than its share of the time."""
+
+
+@dataclass(frozen=True)
+class _TimeLimitedTrial(Trial):
+    """A trial whose runs end after a while."""
+
+    deadline: float = 0.0
+
+    def moves(self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any) -> Iterator[Any]:
+        """As a trial's, as long as there is time."""
+        for move in super().moves(problem, algorithm, seed, **overrides):
+            if process_time() > self.deadline:
+                raise _TrialTimeout
+            yield move
+
+
+def can_be_tried(claim: Claim) -> bool:
+    """Return whether a claim bounds something else than calls, which follow from a schedule."""
+    return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
+
+
+def is_rate(claim: Claim) -> bool:
+    """Return whether a claim is a rate that a hard family of problems can refute."""
+    return isinstance(claim.check, RateCheck) and not claim.check.by_schedule
+
+
+def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
+    """Return the catalogue's instance on which most of a claim's bound is measured.
+
+    Those are tried that have a set, a penalty and a norm as an instance of the claim has, meet all
+    that claim and method assume, and have the constants that the bound asks for. Of those that are
+    above the bound one that lacks nothing of the claim's own instances is preferred.
+
+    A rate is put to its own test on the hardest family known that fits; see `hard_families`.
+
+    Raises
+    ------
+    InputError
+        If the claim has no such bound.
+    """
+    if is_rate(claim):
+        return _check_hardest_family(claim, effort, seed)
+    if not can_be_tried(claim):
+        raise InputError(f"{claim.name} has no bound that other instances could be nearer to.")
+    started, results = process_time(), list[tuple[float, _Candidate]]()
+    sharp = _sharper(claim)
+    for candidate in sorted(
+        _fits_claim(claim), key=lambda candidate: candidate.size
+    ):  # most of them in that time
+        if process_time() - started > SECONDS:
+            break
+        ratio = _run_pilot(replace(sharp, instances=(candidate.instance,)), effort, seed)
+        if ratio is not None:
+            results.append((ratio, candidate))
+    seconds = process_time() - started
+    if not results:
+        return HardestInstance(claim.name, 0, seconds)
+    _, item = max(results, key=lambda pair: (pair[0] > 1.0 and not pair[1].lacks, pair[0]))
+    verdict = judge(replace(sharp, instances=(item.selector,)), effort=effort, seed=seed)
+    tests = int(verdict.measured.get("tests", 0))
+    reported = (verdict.verdict, verdict.reason, main_numbers(verdict.measured), tests)
+    mean = sharp.check.over != claim.check.over  # type: ignore[attr-defined]
+    return HardestInstance(
+        claim.name,
+        len(results),
+        seconds,
+        item.selector,
+        item.claim_name,
+        item.lacks,
+        mean,
+        *reported,
+    )
+
+
+def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstance:
+    started = process_time()
+    for candidate in _fits_claim(claim, families(claim.check.values)):  # type: ignore[attr-defined]
+        verdict = judge(replace(claim, instances=(candidate.instance,)), effort=effort, seed=seed)
+        return HardestInstance(
+            claim=claim.name,
+            tried=1,
+            seconds=process_time() - started,
+            instance=candidate.selector,
+            source_claim=candidate.claim_name,
+            lacks=candidate.lacks,
+            verdict=verdict.verdict,
+            reason=verdict.reason,
+            numbers=main_numbers(verdict.measured),
+            tests=int(verdict.measured.get("tests", 0)),
+        )
+    return HardestInstance(claim.name, 0, process_time() - started)
+
+
+def _sharper(claim: Claim) -> Claim:
+    """Return the claim with as many runs as are usual, and the mean for a uniform output."""
+    check: Bound = claim.check  # type: ignore[assignment]
+    uniform = (
+        check.statistic == "output" and getattr(claim_method(claim), "output", "") == "uniform"
+    )
+    runs = max(check.runs[0], RUNS[0]), max(check.runs[1], RUNS[1])
+    return replace(
+        claim, check=replace(check, runs=runs, statistic="mean" if uniform else check.statistic)
+    )
+
+
+@cache
+def catalogue() -> tuple[tuple[str, str, Instance], ...]:
+    """Return the instances of the catalogue's claims: a claim of each, its selector, itself."""
+    from pfbench.claims.catalogue import CLAIMS
+
+    instances: dict[str, tuple[str, str, Instance]] = {}
+    for claim in CLAIMS.values():
+        for instance in claim.instances:
+            if selector := instance_selector(instance):
+                instances.setdefault(selector, (claim.name, selector, instance))
+    return tuple(instances.values())
+
+
+def instance_selector(item: Instance) -> str:
+    """Return the selector by which an instance is made again; empty if there is none."""
+    location = f"{getattr(item.build, '__module__', '')}:{getattr(item.build, '__qualname__', '')}"
+    selector = str(Selector(location, dict(item.parameters)))
+    try:
+        recomputed = make_instance(selector)
+    except InputError:  # it stands in a function, or has parameters that a selector cannot write
+        return ""
+    same = recomputed.build is item.build and dict(recomputed.parameters) == dict(item.parameters)
+    return selector if same else ""
+
+
+def _fits_claim(
+    claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
+) -> Iterator[_Candidate]:
+    """Yield the instances that have the parts of the claim's own, and meet what it assumes.
+
+    What is assumed in other words than those of `ASSUMPTIONS` is known of no problem.
+    """
+    own = [instance.example() for instance in claim.instances]
+    parts = {_parts(problem) for problem in own}
+    statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
+    named = {text: _parse_assumptions(text) for text in statement}
+    assumed = {word for words in named.values() for word in words}
+    rest = sorted(text for text, words in named.items() if not words)
+    shared = frozenset.intersection(*map(_list_known_assumptions, own)) - assumed
+    instances = set(map(instance_selector, claim.instances))
+    for subject, selector, item in catalogue() if among is None else among:
+        problem: Any = None if selector in instances else item.example()
+        if not hasattr(problem, "set") or _parts(problem) not in parts:
+            continue
+        known_assumptions, size = (
+            _list_known_assumptions(problem),
+            problem.n * int(np.prod(problem.start().shape)),
+        )
+        if assumed <= known_assumptions:
+            yield _Candidate(
+                subject, selector, item, size, (*rest, *sorted(shared - known_assumptions))
+            )
+
+
+def _list_known_assumptions(problem: Any) -> frozenset[str]:
+    """Return what a problem is known to meet: convex, too, where its curvature is at least 0."""
+    convex = problem.constants(problem.start()).ell <= 0.0
+    return (
+        list_known_assumptions(problem) | {"convex"} if convex else list_known_assumptions(problem)
+    )
+
+
+def _parse_assumptions(text: str) -> list[str]:
+    """Return the assumptions that a text names: "f convex" one, "f non-convex" none."""
+    return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
+
+
+def _parts(problem: Any) -> tuple[bool, ...]:
+    """Return what kind of problem one is: bounded, with a penalty, with a norm, on arrays."""
+    bounded = bool(np.isfinite(problem.set.diameter))
+    norm = getattr(problem, "norm", None) is not None
+    return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
+
+
+def _run_pilot(claim: Claim, effort: str, seed: int) -> float | None:
+    """Return about how much of the bound is measured on a claim's instance; None if nothing is."""
+    trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
+    check: Bound = claim.check  # type: ignore[assignment]
+    (item,) = claim.instances
+    ratios = []
+    try:
+        for setting in check.settings.values():
+            for sample in trial.seeds(_PILOTS if is_random(trial, item) else 1, "pilot"):
+                case = setting.make_case(trial, item.build_seeded(sample))
+                check_fit(case)
+                ratios.append(check.max_ratio(trial, case, sample))
+    except Exception:  # the method, its parameters or the bound may be made for other problems
+        return None
+    mean = float(np.mean(ratios))
+    return mean if np.isfinite(mean) else None

@@ -1,0 +1,365 @@
+"""What products of matrices make of a momentum: Newton-Schulz and the quintic in use.
+
+delta_j = |P - X_j X_j'| with P the projection onto the range of M. The residual's law is the
+paper's, the deficit and what is said of the quintic are ours.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient, Point
+from pfbench.problems.additive_noise import MatrixLeastSquares
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.orthogonal import QUINTIC, newton_schulz, quintic, quintic_scalar, scalar
+from pfbench.sets.whole_space import WholeMatrices
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statistics import (
+    Decision,
+    combine_all,
+    combine_families,
+    decide_exact,
+    decide_inequality,
+)
+from pfbench.verification.units import NUMBER, formula
+
+SHAPE = (4, 6)
+
+ROUNDING = 1e-9
+
+
+def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
+    """Return |W|^2/2 over a spectral norm whose minimisation is made of products of matrices.
+
+    It is asked at matrices of known singular values, down to a millionth of the largest.
+    """
+    zero = np.zeros(SHAPE)
+    plain = MatrixLeastSquares(
+        set=WholeMatrices(SHAPE), start_point=zero, noise=zero[None], A=np.eye(4), B=zero
+    )
+    return NormedProblem(
+        plain, norm_ball(f"spectral[lmo={lmo},degree={degree},steps={steps}]", SHAPE)
+    )
+
+
+def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
+    """Return singular values, log-uniform in [least, 1], shape (count, 4), of Frobenius norm 1."""
+    s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
+    return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
+
+
+def matrix_with_singular_values(s: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return a matrix with these singular values, and its polar factor."""
+    m, n = SHAPE
+    U = np.linalg.qr(rng.standard_normal((m, m)))[0]
+    V = np.linalg.qr(rng.standard_normal((n, m)))[0]
+    return np.asarray(U @ np.diag(s) @ V.T), np.asarray(U @ V.T)
+
+
+# --- Newton-Schulz --------------------------------------------------------------------------------
+
+
+def residual_bound(delta: float, degree: int, steps: int) -> float:
+    """Return 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|."""
+    return float(1.0 - np.sqrt(-np.expm1((degree + 1) ** steps * np.log(delta))))
+
+
+def deficit_bound(rank: int, degree: int, steps: int) -> float:
+    """Return r c_q, c_q the largest s (1 - h_q(s)) on [0, 1], h_q the map of singular values.
+
+    Computed on a grid of 200 001 points, in s and in log s; not proved beyond them.
+    """
+    _, lost = losses(degree, steps)
+    return rank * float(lost.max())
+
+
+def losses(degree: int, steps: int) -> tuple[Floats, Floats]:
+    """Return a grid of singular values s with s (1 - h_q(s))."""
+    s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
+    h = s
+    for _ in range(steps):
+        h = scalar(h, degree)
+    return s, np.asarray(s * (1.0 - h))
+
+
+def converges(trial: Trial) -> Evidence:
+    """Compare |X_q - polar factor| with its bound, |X_q| with 1, at random spectra."""
+    parts: dict[str, Decision] = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        degree, steps = problem.norm.degree, problem.norm.steps
+        rng, ratios, sizes = trial.rng(instance.key), [], []
+        for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
+            M, polar = matrix_with_singular_values(s, rng)
+            X = -np.asarray(ask.lo(M)) / problem.norm.radius
+            bound = residual_bound(1.0 - float(s.min()) ** 2, degree, steps)
+            norm = float(np.linalg.norm(X - polar, 2))
+            ratios.append(norm / bound if bound > ROUNDING else norm)
+            sizes.append(float(np.linalg.norm(X, 2)))
+        parts[instance.key] = decide_inequality(ratios, ROUNDING)
+        largest = max(sizes)
+        statement = f"|X_q| is at most {largest:.6g}."
+        is_kept = largest <= 1.0 + ROUNDING
+        parts[f"size, {instance.key}"] = decide_exact(
+            is_kept, statement, statement, {"size": largest}
+        )
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+
+
+def loses_little(trial: Trial) -> Evidence:
+    """Compare 1 - <M, X_q>/|M|_* with r c_q, whatever the spectrum; the price with q (kappa+1)."""
+    parts: dict[str, Decision] = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        degree, steps = problem.norm.degree, problem.norm.steps
+        rng, bound = trial.rng(instance.key), deficit_bound(SHAPE[0], degree, steps)
+        ratios = []
+        grid, lost = losses(degree, steps)
+        worst = min(float(grid[lost.argmax()]), 0.5)
+        upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
+        for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
+            M, _ = matrix_with_singular_values(s, rng)
+            X = -np.asarray(ask.lo(M)) / problem.norm.radius
+            deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
+            ratios.append(deficit / bound)
+        parts[instance.key] = decide_inequality(ratios, ROUNDING)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+
+
+# --- the quintic in use ---------------------------------------------------------------------------
+
+LOW, HIGH = 0.6818, 1.2024
+"""The interval I; both ends are values at the two critical points, rounded outwards."""
+
+REACHED = {3: 0.0179, 5: 0.00151}
+"""From where on q steps lead into I."""
+
+
+def critical() -> Floats:
+    """Return the two critical points of the quintic above 0."""
+    a, b, c = QUINTIC
+    return np.sort(np.sqrt(np.roots([5.0 * c, 3.0 * b, a]).real))
+
+
+def smallest_start_reaching(steps: int) -> float:
+    """Return the s of which so many steps make LOW, on the first rising branch."""
+    a, b, c = QUINTIC
+    s = LOW
+    for _ in range(steps):
+        roots = np.roots([c, 0.0, b, 0.0, a, -s])
+        real = roots[np.abs(roots.imag) < 1e-9].real
+        s = float(real[real > 0.0].min())
+    return s
+
+
+def enters(trial: Trial) -> Evidence:
+    """Decide that I is kept, and entered from REACHED on, by the map and by what is answered.
+
+    The map is a polynomial with two critical points: on an interval it is extreme at these and at
+    the ends. It rises below the first, so that the least s that enters in q steps is an inverse.
+    """
+    first, second = critical()
+    top, bottom = (float(quintic_scalar(item)) for item in (first, second))
+    ends = [float(quintic_scalar(value)) for value in (LOW, HIGH)]
+    facts = {
+        "(0, 1] stays below": top <= HIGH,
+        "I maps into itself": min(bottom, *ends) >= LOW - 5e-5 and max(*ends) <= 1.1344 + 5e-5,
+        "entered from": all(smallest_start_reaching(q) <= s for q, s in REACHED.items()),
+    }
+    parts = {
+        name: decide_exact(true, "It is as stated.", f"{name} is not so.", {"top": top})
+        for name, true in facts.items()
+    }
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        rng, svds = trial.rng(instance.key), []
+        lower = REACHED[problem.norm.steps]
+        for s in spectra(rng, trial.choose_by_effort(60, 600), minimum=lower):
+            if s.min() >= lower:
+                X = np.asarray(ask.lo(matrix_with_singular_values(s, rng)[0])) / problem.norm.radius
+                svds.append(np.linalg.svd(X, compute_uv=False))
+        result = np.array(svds)
+        low, high = float(result.min()), float(result.max())
+        parts[instance.key] = decide_exact(
+            low >= LOW - 5e-5 and high <= HIGH,
+            "All singular values are in I.",
+            f"A singular value is {low:.4g} or {high:.4g}.",
+            {"least": low, "largest": high},
+        )
+    return Evidence(combine_all(parts), {"least": LOW, "largest": HIGH}, len(parts))
+
+
+CYCLE = (0.682, 0.753, 1.047, 1.134)
+"""In what the orbit of 1/2 ends, sorted."""
+
+FIXED = {0.8680: -1.58, 1.2637: 6.5}
+"""The fixed points above 0, and the slopes there."""
+
+
+def cycles(trial: Trial) -> Evidence:
+    """Follow a singular value of 1/2 through 1, 2, ... more steps, to a cycle of four numbers."""
+    a, b, c = QUINTIC
+    parts = {}
+    for point, slope in FIXED.items():
+        roots = np.sqrt(np.roots([c, b, a - 1.0]))
+        root = float(roots[np.abs(roots - point).argmin()])
+        steep = a + 3.0 * b * root**2 + 5.0 * c * root**4
+        right = abs(root - point) < 1e-4 and abs(steep / slope - 1.0) < 0.01 and abs(steep) > 1.0
+        statement = f"The fixed point {root:.4f} has the slope {steep:.3f}."
+        parts[f"fixed point {point}"] = decide_exact(right, statement, statement, {"slope": steep})
+    s = np.array([np.sqrt(0.75), 0.5])
+    visited = []
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        M = np.zeros(SHAPE)
+        M[0, 0], M[1, 1] = s
+        visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)
+    deviation = float(np.abs(np.sort(visited) - CYCLE).max())
+    words = f"The last four are {', '.join(f'{item:.3f}' for item in sorted(visited))}."
+    parts["orbit of 1/2"] = decide_exact(deviation < 1e-3, words, words, {"off": deviation})
+    return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+_SCHULZ = tuple(
+    make_instance(make_orthogonalised_problem, lmo="newton-schulz", degree=degree, steps=steps)
+    for degree in (1, 2)
+    for steps in (1, 3, 5)
+)
+
+
+def _claim(
+    subject: str, kind: str, statement: str, check: Callable[[Trial], Evidence], **overrides: Any
+) -> Claim:
+    return Claim(
+        name=f"kim2026-{subject}",
+        kind=kind,
+        statement=statement,
+        check=check,
+        schedule="none: a statement about a minimisation",
+        expected_seconds=(0.3, 1.0),
+        **overrides,
+    )
+
+
+RESIDUAL = _claim(
+    "ns-residual",
+    "bound",
+    "Newton-Schulz from M/|M|_F: |X_q - polar factor| <= 1 - sqrt(1 - delta_0^((kappa+1)^q)) and "
+    "|X_q| <= 1",
+    converges,
+    source="kim2026, on Newton-Schulz",
+    instances=_SCHULZ,
+    formulas=(formula(residual_bound, NUMBER, {"delta": 0.9, "degree": 1, "steps": 3}),),
+)
+DEFICIT = _claim(
+    "ns-deficit",
+    "bound",
+    "Newton-Schulz from M/|M|_F: 1 - <M, X_q>/|M|_* <= r max of s (1 - h_q(s)), for every M (ours; "
+    "the maximum is computed)",
+    loses_little,
+    source="on Newton-Schulz of kim2026; pfbench",
+    instances=_SCHULZ,
+    formulas=(formula(deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
+)
+INTERVAL = _claim(
+    "quintic-interval",
+    "identity",
+    "the quintic in use keeps [0.6818, 1.2024]; from M/|M|_F all singular values are there after "
+    "five steps if the least is 0.00151 or more, after three if it is 0.0179 (ours)",
+    enters,
+    source="on the quintic of jordan2024, against kim2026; pfbench",
+    instances=tuple(
+        make_instance(make_orthogonalised_problem, lmo="quintic", degree=2, steps=steps)
+        for steps in REACHED
+    ),
+)
+CYCLES = _claim(
+    "quintic-cycle",
+    "identity",
+    "the quintic in use has no limit: its fixed points 0.8680 and 1.2637 repel, and the orbit of "
+    "1/2 ends in the cycle 0.753, 1.047, 0.682, 1.134 (ours)",
+    cycles,
+    source="on the quintic of jordan2024, against kim2026; pfbench",
+    instances=tuple(
+        make_instance(make_orthogonalised_problem, lmo="quintic", degree=2, steps=steps)
+        for steps in (400, 401, 402, 403)
+    ),
+)
+
+CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class WrongPolynomial(OverriddenOracles):
+    """Oracles whose minimisation is made of another polynomial."""
+
+    def polynomial(self, X: Floats) -> Floats:
+        """Return -lmo/rho of a scaled X."""
+        raise NotImplementedError
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser."""
+        return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
+
+
+class LowerDegree(WrongPolynomial):
+    """Takes a degree kappa one too small."""
+
+    def polynomial(self, X: Floats) -> Floats:
+        """Return X_q of kappa - 1."""
+        ball = self._original.norm
+        return newton_schulz(X, ball.degree - 1, ball.steps)
+
+
+class Unscaled(OverriddenOracles):
+    """Scales by a hundred times the Frobenius norm."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser."""
+        ball = self._original.norm
+        return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
+
+
+class OtherPolynomial(WrongPolynomial):
+    """Takes Newton-Schulz of degree 2 for the quintic, which converges."""
+
+    def polynomial(self, X: Floats) -> Floats:
+        """Return X_q of Newton-Schulz."""
+        return newton_schulz(X, 2, self._original.norm.steps)
+
+
+class OneStep(WrongPolynomial):
+    """Takes one step of the quintic."""
+
+    def polynomial(self, X: Floats) -> Floats:
+        """Return X_1."""
+        return quintic(X, 1)
+
+
+class QuinticUnderTheName(WrongPolynomial):
+    """Takes the quintic for Newton-Schulz."""
+
+    def polynomial(self, X: Floats) -> Floats:
+        """Return the quintic's X_q."""
+        return quintic(X, self._original.norm.steps)
+
+
+MUTANTS = (
+    Mutant.answering("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
+    Mutant.answering("ns-unscaled", Unscaled, RESIDUAL, DEFICIT),
+    Mutant.answering("ns-quintic-under-the-name", QuinticUnderTheName, RESIDUAL),
+    Mutant.answering("quintic-by-newton-schulz", OtherPolynomial, CYCLES, INTERVAL),
+    Mutant.answering("quintic-one-step", OneStep, CYCLES, INTERVAL),
+)

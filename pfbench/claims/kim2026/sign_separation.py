@@ -1,0 +1,125 @@
+"""Signs against gradient descent with any fixed step, on one stretched coordinate (ours).
+
+f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), to a mean of |grad f|_1 of at most (d-1)/2.
+With L = 2d - 1 in l-infinity, uSCG with exact gradients and gamma = sqrt(2 Delta/(L K)) has it
+after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 18. Gradient descent with a step of 2/d or
+more never shrinks x_1, so that it has no point of that norm; with a smaller one its other
+coordinates are above 1/2 for ln 2/(-ln(1 - 2/d)), about 0.35 d, steps. On a diagonal matrix that is
+Muon against gradient descent.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norm_ball_methods import USCG
+from pfbench.base.state import Point
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
+from pfbench.verification.statements.path_mean import dual_norm, norm_constants
+from pfbench.verification.statistics import combine_all, decide_exact
+from pfbench.verification.units import NUMBER, formula
+
+STEPS = np.linspace(0.02, 1.5, 38)
+"""Steps of gradient descent, in units of 2/d."""
+
+
+def make_stretched_quadratic(d: int) -> HorizonProblem:
+    """Return one coordinate d times as steep as the other d - 1; K is what uSCG needs."""
+    problem = vector_quadratic("linf", weights=(float(d), *[1.0] * (d - 1)), begin=[1.0] * d)
+    return HorizonProblem.from_problem(problem, signs_need(d))
+
+
+def signs_need(d: int) -> int:
+    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1."""
+    return math.ceil(4.0 * (2.0 * d - 1.0) ** 2 / (d - 1.0) ** 2 - 1e-12)
+
+
+def descent_needs(d: int) -> float:
+    """Return ln 2/(-ln(1 - 2/d)), below which gradient descent has no step that suffices."""
+    return math.log(2.0) / -math.log1p(-2.0 / d)
+
+
+def separates(trial: Trial) -> Evidence:
+    """Run uSCG for its K steps, and gradient descent for as many as suffice with no step."""
+    parts = {}
+    runs = 0
+    for instance in trial.claim.instances:
+        problem = instance()
+        c = norm_constants(problem)
+        d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
+        step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
+        algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
+        mean = float(np.mean(norms_along(trial, problem, algorithm)))
+        statement = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
+        ratio = {"ratio": mean / target}
+        parts[f"uscg, d = {d}"] = decide_exact(mean <= target, statement, statement, ratio)
+        max_count = math.ceil(descent_needs(d)) - 1
+        lower = math.inf
+        for size in STEPS:
+            other: Any = trial.catalogue_algorithm("prox-gd")
+            slow = other(iterations=max_count, step=size * 2.0 / d)
+            lower = min(lower, float(norms_along(trial, problem, slow).min()) / target)
+            runs += 1
+        statement = (
+            f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
+        )
+        parts[f"descent, d = {d}"] = decide_exact(
+            lower > 1.0, statement, statement, {"least over target": lower}
+        )
+    return Evidence(combine_all(parts), {"ratio": 1.0}, runs + len(parts) // 2)
+
+
+def norms_along(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
+    """Return |grad f(x_k)|_1 for k = 1, ..., K."""
+    return np.array([dual_norm(problem, x) for x, _ in trial.moves(problem, algorithm)])
+
+
+SEPARATION = Claim(
+    name="kim2026-sign-gd-separation",
+    source="on theorem 3 of kim2026; pfbench",
+    kind="separation",
+    statement=(
+        "f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), to a mean of |grad f|_1 of "
+        "(d-1)/2: ceil(4(2d-1)^2/(d-1)^2) steps of signs, and at least "
+        "ln 2/(-ln(1-2/d)), about 0.35 d, until gradient descent with any fixed step "
+        "has a point of that norm (ours)"
+    ),
+    check=separates,
+    instances=(
+        make_instance(make_stretched_quadratic, d=101),
+        make_instance(make_stretched_quadratic, d=301),
+    ),
+    algorithm="uscg",
+    assumptions=("exact gradients",),
+    schedule="alpha = 1, gamma = sqrt(2 Delta/(L K))",
+    expected_seconds=(0.6, 0.6),
+    formulas=(formula(descent_needs, NUMBER, {"d": 101}),),
+)
+
+CLAIMS = (SEPARATION,)
+
+
+class GradientDirection(USCG):
+    """Steps of the same length along the gradient, not by its signs."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + gamma v/sqrt(d), in the direction of x less its signs."""
+        g = np.array(x)
+        g[0] *= len(g)
+        return x - self.step * g / max(float(np.linalg.norm(g)), 1e-300)
+
+
+class TenthStep(USCG):
+    """Steps by gamma/10."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + (gamma/10) v."""
+        return super().update(x, 0.1 * v)
+
+
+MUTANTS = (
+    Mutant.from_variant("uscg-along-the-gradient", GradientDirection, SEPARATION),
+    Mutant.from_variant("uscg-tenth-step", TenthStep, SEPARATION),
+)

@@ -1,0 +1,11 @@
+"""What the statements of lacoste2016 share: the curvature."""
+
+from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic, curvature
+
+
+def curvature_bound(problem: IndefiniteQuadratic) -> float:
+    """Return a C >= C_f, positive also where f is concave."""
+    hull = problem.set
+    if not isinstance(hull, ConvexHull):
+        raise TypeError("the curvature is known over the hull of points only")
+    return max(curvature(hull.vertices, problem.A), 1e-3)

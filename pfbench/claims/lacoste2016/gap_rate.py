@@ -1,0 +1,145 @@
+"""The rate of lacoste2016: a gap of eps after O(1/eps^2) steps, and on a chain not before."""
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.counts import Budget
+from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
+from pfbench.problems.zero_chain import GAP, ZeroChain
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.criteria import GAP as ON_GAP
+from pfbench.verification.criteria import complexity
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, random_on_simplex
+from pfbench.verification.statements.path_mean import gap as gap_at
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    SeedRows,
+    combine_families,
+    decide_exponent,
+    fit_exponent,
+    make_fit,
+)
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def chain(T: int) -> ZeroChain:
+    """Return the zero chain of T links: no gap below 0.04 D before the last link is known.
+
+    Rescaled at fixed L, h0 and D its eps is proportional to 1/sqrt(T), so that the calls bind: over
+    a decade of eps two of calls. A call costs T, so that two decades of eps are out of reach.
+    """
+    return ZeroChain(horizon=T, columns=T + 1)
+
+
+def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
+    """Return a random non-convex quadratic on the simplex; each gap is relative to its C."""
+    return random_on_simplex(rng, d, slope)
+
+
+CHAIN = make_instance(chain, T=15)
+QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def rate(trial: Trial) -> Evidence:
+    """Test the calls to V <= eps D on the zero chain, rescaled for each eps, and to V <= eps C."""
+    parts = {}
+    shortest, longest, points = trial.choose_by_effort((15, 1500, 6), (5, 5000, 8))
+    lengths = np.unique(np.geomspace(shortest, longest, points).round().astype(int))
+    calls = [_calls_on_chain(trial, int(T)) for T in lengths]
+    # T is proportional to eps^-2 at fixed L and Delta.
+    for i, oracle in enumerate(("LO", "FO")):
+        fit = fit_exponent(np.sqrt(lengths), [c[i] for c in calls], least_decades=1.0)
+        name = f"zero chain, {oracle}, {fit.decades:.1f} decades of eps"
+        parts[name] = decide_exponent(fit, 2.0)
+    targets = np.geomspace(1e-1, 1e-3, trial.choose_by_effort(5, 8))
+    seeds, first, max_count = (
+        trial.seeds(MOST_SEEDS, "quadratics"),
+        *trial.choose_by_effort((6, 4000), (20, 5000)),
+    )
+    full_list = {
+        rule: SeedRows(partial(_calls_to_targets, trial, targets, max_count, rule), seeds)
+        for rule in ("open-loop", "adaptive")
+    }
+
+    def min_calls(k: int) -> Any:
+        return np.min([rows(k + 1)[k] for rows in full_list.values()], axis=0)
+
+    best = SeedRows(min_calls, range(MOST_SEEDS))
+    for name, rows in {**full_list, "best of both": best}.items():
+        parts[f"quadratics, {name}"] = decide_exponent(
+            make_fit(1.0 / targets, rows), 2.0, seeds=first
+        )
+    runs = len(calls) + sum(len(rows.computed) for rows in full_list.values())
+    return Evidence(combine_families(parts), {"exponent": 2.0}, runs)
+
+
+def _calls_on_chain(trial: Trial, T: int) -> tuple[float, float]:
+    """Return LO and FO to V <= 0.04 D on the chain of T links; infinite if they do not suffice."""
+    problem = CHAIN(T=T)
+    run = trial.run(
+        problem,
+        trial.make(step="line-search"),
+        stop=Stop("fw_gap", GAP * problem.set.diameter),
+        budget=Budget(lo=100.0 + T * T),
+    )
+    if run.status != "target":
+        return math.inf, math.inf
+    return float(run.counts.lo), run.counts.sfo / problem.n
+
+
+def _calls_to_targets(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
+    """Return the LO to each gap, relative to C, on a random quadratic on the simplex."""
+    problem = QUADRATIC(np.random.default_rng(seed))
+    C = curvature_bound(problem)
+    counts = np.full(len(targets), math.inf)
+    for step in trial.follow(problem, trial.make(step=rule, curvature=C, iterations=limit)):
+        reached = gap_at(problem, step.state.x) <= targets * C
+        counts[reached & np.isinf(counts)] = step.counts().lo
+        if reached.all():
+            break
+    return counts
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+RATE = Claim(
+    name="lacoste2016-rate",
+    source="lacoste2016 section 1",
+    kind="rate",
+    statement="V <= eps after O(1/eps^2) LO and FO",
+    check=rate,
+    instances=(CHAIN, QUADRATIC),
+    algorithm="frank-wolfe",
+    assumptions=("C_f finite",),
+    schedule="line-search on the chain; open-loop, adaptive, the best of both on quadratics",
+    expected_seconds=(2.5, 60.0),
+    complexity=complexity("frank-wolfe", ON_GAP, FO=2.0, LO=2.0),
+)
+
+CLAIMS = (RATE,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+MUTANTS = (
+    Mutant.from_edits(
+        FrankWolfe,
+        FrankWolfe.run,
+        "frank-wolfe-replayed",
+        "Minimises every earlier gradient again in each iteration: its vertices are not kept.",
+        {
+            "yield State(": "for _ in range(t):\n                ask.lo(gradient)\n"
+            "            yield State("
+        },
+        RATE,
+    ),
+)

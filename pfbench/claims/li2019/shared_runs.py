@@ -1,0 +1,198 @@
+"""What the theorems of li2019 share: the schedule, known minimisers, runs by outer and inner k."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.sensing import synthetic_sensing
+from pfbench.verification import (
+    ClaimBroken,
+    Instance,
+    NotTestable,
+    StepRecord,
+    Trial,
+    make_instance,
+)
+from pfbench.verification.instruments import quadratics
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+
+STRONG = "restricted strong convexity with sigma_hat > 0"
+"""What every theorem of the paper assumes."""
+
+# --- the schedule ---------------------------------------------------------------------------------
+
+
+def period(L: float, sigma_hat: float) -> int:
+    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of an outer one."""
+    return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
+
+
+def restarts(delta0: float, epsilon: float) -> int:
+    """Return ceil(log2(delta0/epsilon)), the outer iterations to accuracy epsilon."""
+    return math.ceil(math.log2(delta0 / epsilon) * (1.0 - 1e-12))
+
+
+def compute_halved_gap_bound(delta0: float, t: int) -> float:
+    """Return delta0 2^-t, the bound of f(theta_t) - f(theta_hat) (theorems 1 and 2)."""
+    return delta0 * 2.0**-t
+
+
+def compute_squared_distance_bound(delta0: float, sigma_hat: float, t: int) -> float:
+    """Return D_t^2 = 4 delta0 2^-t/sigma_hat, at least |theta_{t-1} - theta_hat|^2."""
+    return 4.0 * delta0 * 2.0**-t / sigma_hat
+
+
+# --- problems -------------------------------------------------------------------------------------
+
+_SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
+    "vertex of the simplex": quadratics.vertex_of_simplex,
+    "face of the simplex": quadratics.face_of_simplex,
+    "face of the l1 ball": quadratics.face_of_l1_ball,
+    "boundary of the l2 ball": quadratics.boundary_of_l2_ball,
+    "interior of the l2 ball": quadratics.interior_of_l2_ball,
+}
+"""Strongly convex quadratics by where their minimiser is."""
+
+
+def shapes(d: int, kappa: float) -> Mapping[str, Instance]:
+    """Return strongly convex quadratics with L/sigma_hat = kappa by where their minimiser is."""
+    return {name: make_instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
+
+
+def matrix_regression(seed: int = 0) -> MatrixRegression:
+    """Return matrix regression over the nuclear ball with more rows than entries.
+
+    So it is strongly convex, the effective strong convexity is the least eigenvalue, and
+    eps_stat = 0: the one problem here whose points are matrices and whose linear minimisation is
+    inexact.
+    """
+    data = synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
+    return MatrixRegression(data, data.ball, tolerance=1e-10)
+
+
+SINGULAR = make_instance(quadratics.make_restricted_quadratic, d=256, support=3, blind=4)
+REGRESSION = make_instance(matrix_regression)
+
+
+@dataclass(frozen=True)
+class SolvedProblem:
+    """A problem with what the theorems need to know of it.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    constants
+        Its constants at its start; delta is f(theta_0) - f(theta_hat) itself.
+    gap
+        x -> f(x) - f(theta_hat).
+    """
+
+    problem: Any
+    constants: Constants
+    gap: Callable[[Any], float]
+
+    @property
+    def N(self) -> int:
+        """N_t, inner iterations of each outer one."""
+        return period(self.constants.L_f, self.constants.sigma_hat)
+
+    def compute_squared_distance_bound(self, t: int) -> float:
+        """Return D_t^2."""
+        return compute_squared_distance_bound(self.constants.delta, self.constants.sigma_hat, t)
+
+
+def from_quadratic(problem: quadratics.KnownQuadratic) -> SolvedProblem:
+    """Return a quadratic, whose minimiser is known."""
+    return SolvedProblem(problem, problem.constants(problem.start()), problem.value)
+
+
+def from_regression(problem: MatrixRegression) -> SolvedProblem:
+    """Return matrix regression with its least value computed."""
+    lower, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
+    constants = replace(problem.constants(start), delta=problem.value(start) - lower)
+    return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
+
+
+def families(
+    trial: Trial, shapes: Mapping[str, Instance], d: int, kappas: Sequence[float], seeds: int = 1
+) -> dict[str, SolvedProblem]:
+    """Return, for each seed, strongly convex problems of every shape, and restricted ones."""
+    problems = {}
+    for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
+        rng = np.random.default_rng(seed)
+        for shape, problem in shapes.items():
+            for kappa in kappas:
+                problems[f"{shape}, L/sigma_hat={kappa:g}, {i}"] = from_quadratic(
+                    problem(rng, d=d, kappa=kappa)
+                )
+        problems[f"singular Hessian on the l1 ball, {i}"] = from_quadratic(SINGULAR(rng))
+        problems[f"matrix regression, {i}"] = from_regression(REGRESSION(seed))
+    return problems
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def inner(
+    trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
+) -> Iterator[tuple[int, int, StepRecord]]:
+    """Run the theorem's schedule, or with given parameters; yield outer t, inner k, and the step.
+
+    Raises
+    ------
+    Broken
+        If it ends early, or leaves the set.
+    Untestable
+        If it makes all of them, and does not yield a state for each.
+    """
+    N = tested.N
+    epsilon = tested.constants.delta * 2.0**-restarts
+    algorithm = trial.make_scheduled(epsilon, tested.constants, **overrides)
+    index = 0
+    for index, step in enumerate(trial.follow(tested.problem, algorithm, seed=seed), 1):
+        yield 1 + (index - 1) // N, 1 + (index - 1) % N, step
+    if index < N * restarts:
+        if index and step.counts().sfo == tested.problem.n * N * restarts:
+            raise NotTestable(f"it yields {index} states in {N * restarts} inner iterations")
+        raise ClaimBroken(
+            f"it makes {index} inner iterations where the schedule has {N * restarts}"
+        )
+
+
+def halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
+    """Decide f(theta_t) - f(theta_hat) <= delta0 2^-t, t = 1 .. T."""
+    return decide_inequality(
+        [
+            share(tested.gap(step.state.x), compute_halved_gap_bound(tested.constants.delta, t))
+            for t, k, step in inner(trial, tested, T)
+            if k == tested.N
+        ]
+    )
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+
+def share(measured: float, bound: float) -> float:
+    """Return measured over bound; infinite where it is not a number."""
+    return measured / bound if math.isfinite(measured) else math.inf
+
+
+def decide_exact_count(measured: int, claimed: int) -> Decision:
+    """Decide that a count is the claimed one: neither ratio of the two exceeds 1."""
+    ratios = [measured / claimed, claimed / measured if measured else math.inf]
+    return decide_inequality(ratios, rounding=0.0)
+
+
+def summary(parts: Mapping[str, Decision]) -> Decision:
+    """Return what `combine_families` decides, with the largest ratio instead of every part's numbers."""  # noqa: E501
+    joined = combine_families(parts)
+    ratio = max(part.measured["ratio"] for part in parts.values())
+    measured = {"checks": float(len(parts)), "ratio": ratio}
+    return replace(joined, measured=measured)

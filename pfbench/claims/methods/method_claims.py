@@ -1,0 +1,78 @@
+"""The claims about every method: its runs, the law of its draws, its counts, its schedule."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.verification import Claim
+from pfbench.verification.replay import replay_checks
+from pfbench.verification.replay.replay_instances import make_small_instances
+from pfbench.verification.schedules import PublishedSchedule, schedule_as_published
+
+_STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyType(
+    {
+        "run": (
+            "identity",
+            "given its draws, every step, estimate, output and query is the reference's",
+            replay_checks.runs_as_reference,
+            (4.0, 12.0),
+        ),
+        "law": (
+            "law",
+            "batches, coins, picks and the output are drawn as the reference draws them",
+            replay_checks.draws_as_reference,
+            (5.0, 5.0),
+        ),
+        "count": (
+            "count",
+            "a run costs what the reference costs",
+            replay_checks.counts_as_reference,
+            (0.3, 0.3),
+        ),
+    }
+)
+"""The kind, the statement, the check, and the seconds that it takes, quick and full."""
+
+_FORMER = MappingProxyType({"estimate": "run", "steps": "run"})
+"""Former names of claims, each with the one that tests the same now."""
+
+
+def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator[Claim]:
+    """Yield the claims about each method of the catalogue, in its order."""
+    for name, method in ALGORITHMS.items():
+        for key, (kind, statement, check, takes) in _STATED.items():
+            yield Claim(
+                name=f"methods-{key}-{name}",
+                source=method.source,
+                kind=kind,
+                statement=statement,
+                check=partial(check, name=name),
+                instances=tuple(make_small_instances(method)),
+                algorithm=name,
+                needs_seed=True,
+                assumptions=("f_i smooth",),
+                expected_seconds=takes,
+            )
+        if name in schedules:
+            yield Claim(
+                name=f"methods-schedule-{name}",
+                source=method.source,
+                kind="identity",
+                statement=f"the schedule for an accuracy: {schedules[name].attribution}",
+                check=partial(schedule_as_published, published=schedules[name]),
+                instances=tuple(make_small_instances(method)),
+                algorithm=name,
+                assumptions=("f_i smooth",),
+                schedule="that of the statement",
+                expected_seconds=(0.02, 0.02),
+                scale_dependence=method.scale_dependence,
+            )
+
+
+def present_name(name: str) -> str:
+    """Return the name of the claim that tests what a former one tested."""
+    for former, present in _FORMER.items():
+        name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
+    return name

@@ -1,0 +1,86 @@
+"""Planted faults that the claims about a method must catch."""
+
+from pfbench.algorithms.nfwu import NFWU, NFWUSG, NFWUSPIDERG
+from pfbench.algorithms.proximal import ProxGD, ProximalMethod, ProxSAGA, ProxSpiderBoost, ProxSVRG
+from pfbench.claims.methods.every import claim_about
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG
+from pfbench.verification import Mutant
+
+_STALE = {
+    "iterations = count()": "iterations, starts = count(), []",
+    "g = self.reference(ask, x": "starts.append(keep(x))\n"
+    "                g = self.reference(ask, starts[0]",
+}
+
+MUTANTS = (
+    Mutant.from_edits(
+        NFWUSPIDERG,
+        SPIDERG,
+        "methods-nfwu-stale",
+        "Takes every reference gradient at the start point.",
+        _STALE,
+        claim_about("run", "nfwu-spiderg"),
+    ),
+    Mutant.from_edits(
+        ProxSpiderBoost,
+        SPIDERG,
+        "methods-boost-stale",
+        "Takes every reference gradient at the start point.",
+        _STALE,
+        claim_about("run", "prox-spiderboost"),
+    ),
+    Mutant.from_edits(
+        ProxSVRG,
+        SVRG,
+        "methods-svrg-one-used",
+        "Pays b components and uses one.",
+        {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
+        claim_about("law", "prox-svrg"),
+    ),
+    Mutant.from_edits(
+        ProxSAGA,
+        SAGA,
+        "methods-saga-fixed-table",
+        "Leaves the table as it was filled at the start, though all is paid.",
+        {"table.replace(": "table.difference("},
+        claim_about("run", "prox-saga"),
+    ),
+    Mutant.from_edits(
+        ProxGD,
+        ProximalMethod.run,
+        "methods-gd-half-step",
+        "Takes half the step.",
+        {"self.step": "self.step / 2.0"},
+        claim_about("run", "prox-gd"),
+    ),
+    Mutant.from_edits(
+        NFWUSG,
+        NFWU.run,
+        "methods-sg-second-half",
+        "Draws its output among the second half of the points.",
+        {
+            "for _ in": "chosen = int(rng.integers(self.iterations // 2, self.iterations))\n"
+            "        output = None\n"
+            "        for t in",
+            "yield State(x, at, g,": "output = keep(at) if t == chosen else output\n"
+            "            yield State(x, at, g, output,",
+        },
+        claim_about("law", "nfwu-sg"),
+    ),
+    Mutant.from_edits(
+        NFWUSG,
+        SG,
+        "methods-sg-bypass",
+        "Asks the backend itself, beside the ledger.",
+        {"ask.batch(": "ask._backend.batch("},
+        *(claim_about(subject, "nfwu-sg") for subject in ("run", "count")),
+    ),
+    Mutant.from_edits(
+        ProxSVRG,
+        ProxSVRG,
+        "methods-svrg-doubled-step",
+        "Its theorem's schedule has twice the step.",
+        {"step=1.0": "step=2.0"},
+        claim_about("schedule", "prox-svrg"),
+    ),
+)

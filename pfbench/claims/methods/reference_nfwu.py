@@ -1,0 +1,142 @@
+"""Published schedules: nfwu."""
+
+import math
+from functools import partial
+
+from pfbench.base.constants import Constants
+from pfbench.claims.methods.reference_schedules import CONSTANTS, SMALLEST, smoothness
+from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
+
+
+def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Printed:
+    """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
+
+    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
+    """
+    epsilon, c = request.epsilon, request.constants
+    L, n = max(c.L_f, c.L_ms), c.n
+    S: float  # a whole number where only that is right
+    if estimator == "sg":
+        return compute_normalised_schedule(request, batch=4.0 * c.sigma2 / epsilon**2)
+    if estimator == "svrg":
+        S, p = 4.0 * n ** (2.0 / 3.0), n ** (1.0 / 3.0)
+    elif estimator == "spiderg":
+        S, p = 4.0 * math.sqrt(n), math.sqrt(n)
+    elif estimator == "casvrg":
+        small = n * n * c.L2_ms * epsilon <= L * L
+        p = (
+            L / math.sqrt(c.L2_ms * epsilon)
+            if small
+            else L**0.8 * n**0.2 / (c.L2_ms * epsilon) ** 0.4
+        )
+        S = 1 if small else n / math.floor(p)
+    else:
+        small = n**1.5 * c.L2_ms * epsilon <= L * L
+        ratio = L * L / (c.L2_ms * epsilon)
+        p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
+        S = 2 if small else 4.0 * n / (3.0 * math.floor(p))
+    return compute_normalised_schedule(request, batch=S, period=p)
+
+
+def switches(c: Constants) -> tuple[float, float]:
+    """Return the accuracies below which table 1's S and p of GE 4 and GE 5 are the others."""
+    L = max(c.L_f, c.L_ms)
+    return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
+
+
+def compute_normalised_schedule(request: ScheduleRequest, **sizes: float) -> Printed:
+    """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
+    epsilon, c, L = request.epsilon, request.constants, smoothness(request)
+    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
+
+
+def page_schedule(request: ScheduleRequest) -> Printed:
+    """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
+    q = min(1.0, (8.0 / request.constants.n) ** 0.5)
+    return compute_normalised_schedule(request, refresh=q, batch=4.0 / q - 4.0)
+
+
+def lsvrg_schedule(request: ScheduleRequest) -> Printed:
+    """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
+    q = min(1.0, math.cbrt(32.0 / request.constants.n))
+    return compute_normalised_schedule(
+        request, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0)
+    )
+
+
+def storm_schedule(request: ScheduleRequest) -> Printed:
+    """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
+    epsilon, variance = request.epsilon, request.constants.sigma2
+    return compute_normalised_schedule(
+        request,
+        alpha=min(1.0, epsilon / math.sqrt(variance)),
+        batch=8.0 * math.sqrt(variance) / epsilon,
+        snapshot=4.0 * variance / epsilon**2,
+    )
+
+
+WANTED = (
+    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS),
+    *(
+        ScheduleRequest(near * switch, CONSTANTS[1])
+        for switch in switches(CONSTANTS[1])
+        for near in (0.6, 1.7)
+    ),
+    *(ScheduleRequest(0.4, c) for c in SMALLEST),
+)
+
+SCHEDULES = (
+    PublishedSchedule(
+        name="nfwu-sg",
+        requests=WANTED,
+        schedule=partial(compute_printed_schedule, estimator="sg"),
+        attribution="T and step of shen2019 theorem 3.1; S = 4 sigma^2/epsilon^2, from condition "
+        "(9), is of pfbench",
+    ),
+    PublishedSchedule(
+        name="nfwu-svrg",
+        requests=WANTED,
+        schedule=partial(compute_printed_schedule, estimator="svrg"),
+        attribution="T and step of shen2019 theorem 3.1; p and S of table 1, S times 4 by "
+        "pfbench, with which (9) holds",
+    ),
+    PublishedSchedule(
+        name="nfwu-spiderg",
+        requests=WANTED,
+        schedule=partial(compute_printed_schedule, estimator="spiderg"),
+        attribution="T and step of shen2019 theorem 3.1; p and S of table 1, S times 4 by "
+        "pfbench, with which (9) holds",
+    ),
+    PublishedSchedule(
+        name="nfwu-casvrg",
+        requests=WANTED,
+        schedule=partial(compute_printed_schedule, estimator="casvrg"),
+        attribution="T and step of shen2019 theorem 3.1; p and S of section 4.1, the powers of L "
+        "and L2 corrected by pfbench",
+    ),
+    PublishedSchedule(
+        name="nfwu-caspiderg",
+        requests=WANTED,
+        schedule=partial(compute_printed_schedule, estimator="caspiderg"),
+        attribution="T and step of shen2019 theorem 3.1; p and S of section 4.2, the powers of L "
+        "and L2 corrected and S times 4/3 by pfbench",
+    ),
+    PublishedSchedule(
+        name="nfwu-page",
+        requests=WANTED,
+        schedule=page_schedule,
+        attribution="T and step of shen2019 theorem 3.1; q and S by a bound of pfbench",
+    ),
+    PublishedSchedule(
+        name="nfwu-lsvrg",
+        requests=WANTED,
+        schedule=lsvrg_schedule,
+        attribution="T and step of shen2019 theorem 3.1; q and S by a bound of pfbench",
+    ),
+    PublishedSchedule(
+        name="nfwu-storm",
+        requests=WANTED,
+        schedule=storm_schedule,
+        attribution="T and step of shen2019 theorem 3.1; alpha, S and b0 by a bound of pfbench",
+    ),
+)

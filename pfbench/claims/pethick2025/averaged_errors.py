@@ -1,0 +1,314 @@
+"""The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7, for each k.
+
+u_k = E|d_k - grad f(x_k)|_2^2. Sharper (ours), as noise and bias add up by Minkowski: the noise of
+an average of independent gradients, and the bias of steps of one length; each is reached, where f
+is affine and along a straight path. The exact law behind D.2 is what methods-estimate-uscg and
+-scg test.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norm_ball_methods import SCG, USCG, ConditionalGradient
+from pfbench.claims.pethick2025.parabolas import affine, distant_centre_instance, travel, two_points
+from pfbench.verification import Claim, Evidence, Floats, Mutant, NotTestable, Trial, make_instance
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.instruments.normed_quadratics import HorizonProblem
+from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
+
+ALPHA = 0.3
+
+# --- the bounds of sqrt(u_k) ----------------------------------------------------------------------
+
+
+def constant_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.3 as printed; s = rho_2 gamma is the longest step."""
+    noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
+    return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
+
+
+def constant_held_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.6 as theorem 5.6 uses it; s = D_2 gamma."""
+    noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
+    return 2.0 * L_f * s / alpha + noise * sigma
+
+
+def constant_sharper(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return the bias of steps of length s and the noise of the average (ours)."""
+    left = math.pow(1.0 - alpha, k - 1.0)
+    bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
+    return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
+
+
+def vanishing_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
+    """Return the root of lemmas D.4 and D.7; reach = rho_2, or D_2 of SCG."""
+    return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
+
+
+def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
+    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1) (ours)."""
+    return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
+
+
+# --- the bounds of u_k by u_(k-1) -----------------------------------------------------------------
+
+
+def step_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.2 as printed, of u = u_(k-1) and alpha = alpha_k."""
+    return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
+
+
+def step_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return the same by Young's inequality with the weights 1/(1-alpha) and 1/alpha (ours)."""
+    bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
+    return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+def squares(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
+    """Return u_1 .. u_K, over all draws; of one component the only run's.
+
+    Raises
+    ------
+    Untestable
+        If its draws cannot be enumerated, or it tells no estimate.
+    """
+
+    def run_squares(rng: Any) -> Floats:
+        pairs = trial.moves(problem, algorithm, rng=rng)
+        errors = (step.estimate - problem.gradient(x) for x, step in pairs)
+        return np.array([float(np.vdot(error, error)) for error in errors])
+
+    if problem.n == 1:
+        return run_squares(None)
+    try:
+        return np.asarray(sum(chance * visited for chance, visited in enumerate_draws(run_squares)))
+    except NotEnumerable as error:
+        raise NotTestable("its draws cannot be enumerated") from error
+
+
+def check_errors(
+    trial: Trial, *, constant: bool, retained: bool, printed: Callable[..., float]
+) -> Evidence:
+    """Compare sqrt(u_k) with its bounds at each k."""
+    parts = {}
+    for instance in trial.claim.instances:
+        result, reach, numbers = _measure_errors(
+            trial, instance(), constant=constant, retained=retained
+        )
+        arguments = {"alpha": ALPHA} if constant else {}
+        numbers |= arguments
+        way = {"s": numbers.pop("s")}
+        sharper = constant_sharper if constant else vanishing_sharper
+        of_printed = way if constant else {"reach": reach}
+        ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
+        for k, u in enumerate(np.sqrt(result), 1):
+            for label, bound in (
+                ("printed", printed(k=k, **numbers, **of_printed)),
+                ("sharper", sharper(k=k, **numbers, **way)),
+            ):
+                if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
+                    ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
+        for label, some in ratios.items():
+            parts[f"{label}, {instance.name} {instance.key}"] = decide_inequality(some)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts))
+
+
+def steps_kept(trial: Trial, *, retained: bool) -> Evidence:
+    """Compare each u_k with its bounds by u_(k-1), for alpha constant and alpha_k = k^(-1/2)."""
+    parts = {}
+    for instance in trial.claim.instances:
+        for constant in (True, False):
+            u, _, numbers = _measure_errors(trial, instance(), constant=constant, retained=retained)
+            name = (
+                f"{instance.name} {instance.key}, alpha {'constant' if constant else 'vanishing'}"
+            )
+            for label, bound in (("printed", step_printed), ("sharper", step_sharper)):
+                ratios = [
+                    float(u[k - 1])
+                    / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
+                    for k in range(2, len(u) + 1)
+                ]
+                parts[f"{label}, {name}"] = decide_inequality(ratios)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, len(parts) // 2)
+
+
+def _measure_errors(
+    trial: Trial, problem: HorizonProblem, *, constant: bool, retained: bool
+) -> tuple[Floats, float, dict[str, float]]:
+    """Return u_1 .. u_K, the longest step at gamma = 1, and L_f, sigma and s = reach gamma."""
+    c = norm_constants(problem)
+    step = c["K"] ** -0.75
+    reach = (2.0 if retained else 1.0) * c["rho"] * c["zeta"]
+    arguments = {"alpha": ALPHA} if constant else {}
+    algorithm = trial.make(iterations=c["K"], batch=1, step=step, **arguments)
+    numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step}
+    return squares(trial, problem, algorithm), reach, numbers
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+FREE = (
+    make_instance(affine, K=8),
+    make_instance(travel, K=8, begin=100.0),
+    make_instance(two_points, K=8, size=5.0),
+)
+HELD = (
+    make_instance(distant_centre_instance, K=8, size=0.0),
+    make_instance(distant_centre_instance, K=8, size=5.0),
+)
+_AVERAGED = (
+    "sharper (ours): L_2 s (1-alpha)/alpha (1 - (1-alpha)^(k-1)) + sigma sqrt(alpha/(2-alpha) + "
+    "(1-alpha)^(2k-2) (2-2alpha)/(2-alpha))"
+)
+
+
+def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., float]) -> Claim:
+    constant, retained = printed is not vanishing_printed, algorithm == "scg"
+    fixed = {"alpha": ALPHA} if constant else {}
+    units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
+    sharper = constant_sharper if constant else vanishing_sharper
+    return Claim(
+        name=f"pethick2025-lemD.{number}",
+        source=f"pethick2025 lemma D.{number}; sharper: pfbench",
+        kind="law",
+        statement=statement,
+        check=partial(check_errors, constant=constant, retained=retained, printed=printed),
+        instances=HELD if retained else FREE,
+        algorithm=algorithm,
+        assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
+        schedule=f"alpha = {ALPHA:g}" if constant else "alpha_k = k^(-1/2), gamma = K^(-3/4)",
+        expected_seconds=(0.5, 0.5),
+        admits={} if constant else {"step": (0.5, 1.0)},
+        formulas=tuple(Formula(item, GRADIENT, fixed, units) for item in (printed, sharper)),
+    )
+
+
+def _recursion(name: str, algorithm: str, statement: str, reach: str) -> Claim:
+    units = {"sigma": GRADIENT, "s": LENGTH, "u": SQUARE}
+    retained = algorithm == "scg"
+    return Claim(
+        name=f"pethick2025-{name}",
+        source="pethick2025 lemma D.2; sharper: pfbench",
+        kind="law",
+        statement=(
+            f"{statement}: u_k <= (1-alpha_k/2) u_(k-1) + 2 L_2^2 s^2/alpha_k + alpha_k^2 sigma^2, "
+            f"s = {reach} gamma; sharper (ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/"
+            "alpha_k + alpha_k^2 sigma^2"
+        ),
+        check=partial(steps_kept, retained=retained),
+        instances=HELD if retained else FREE,
+        algorithm=algorithm,
+        assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
+        schedule=f"alpha = {ALPHA:g}, and alpha_k = k^(-1/2); gamma = K^(-3/4)",
+        expected_seconds=(1.0, 1.0),
+        formulas=tuple(
+            Formula(item, SQUARE, {"alpha": ALPHA}, units) for item in (step_printed, step_sharper)
+        ),
+    )
+
+
+STEP = _recursion("lemD.2", "uscg", "uSCG", "rho_2")
+STEP_HELD = _recursion("lemD.2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2", "D_2")
+CONSTANT = _claim(
+    "3",
+    "uscg",
+    "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
+    f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
+    constant_printed,
+)
+VANISHING = _claim(
+    "4",
+    "uscg",
+    "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
+    "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
+    vanishing_printed,
+)
+CONSTANT_HELD = _claim(
+    "6",
+    "scg",
+    "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
+    f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
+    constant_held_printed,
+)
+VANISHING_HELD = _claim(
+    "7",
+    "scg",
+    "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
+    "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
+    vanishing_printed,
+)
+
+CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+_weighs = partial(Mutant.from_edits, USCG, ConditionalGradient.run)
+
+MUTANTS = (
+    Mutant.from_edits(
+        USCG,
+        ConditionalGradient.weight,
+        "uscg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT,
+        VANISHING,
+    ),
+    Mutant.from_edits(
+        SCG,
+        ConditionalGradient.weight,
+        "scg-from-zero",
+        "Begins with d_0 = 0, so that alpha_1 is not 1.",
+        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
+    _weighs(
+        "uscg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP,
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
+        "uscg-half-weight",
+        "Averages over twice as many gradients: less noise, and more bias.",
+        {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
+        CONSTANT,
+        VANISHING,
+    ),
+    _weighs(
+        "uscg-averaged-twice",
+        "Averages the averages once more: less noise, and twice the bias.",
+        {
+            "d: Any = 0.0": "d: Any = 0.0\n        e: Any = 0.0",
+            "at, x = x": "e = (1.0 - alpha) * e + alpha * d\n            at, x = x",
+            "ask.lo(d)": "ask.lo(e)",
+            "at, d)": "at, e)",
+        },
+        STEP,
+        CONSTANT,
+        VANISHING,
+    ),
+    Mutant.from_edits(
+        SCG,
+        ConditionalGradient.run,
+        "scg-noise-not-averaged",
+        "Takes alpha_k = 1: no noise is averaged.",
+        {"= self.weight(k)": "= 1.0"},
+        STEP_HELD,
+        CONSTANT_HELD,
+        VANISHING_HELD,
+    ),
+)

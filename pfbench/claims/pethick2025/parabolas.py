@@ -1,0 +1,158 @@
+"""Where the bounds of pethick2025 bind: a parabola on the line, and where they are only kept."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, make_noise
+from pfbench.problems.base import FiniteSum
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.balls import LinfBall
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.norms import NormBall
+from pfbench.sets.whole_space import WholeMatrices
+from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
+
+
+def travel(K: int, begin: float) -> HorizonProblem:
+    """Return x^2/2 from far away: all steps lead to 0, and with a shorter step it is not reached.
+
+    Of the bound all but Delta/(rho gamma K) is small, and the mean of |x| is half the way.
+    """
+    return HorizonProblem.from_problem(vector_quadratic("linf", weights=(1.0,), begin=(begin,)), K)
+
+
+def oscillation(K: int, step: float) -> HorizonProblem:
+    """Return x^2/2 from half a step: with exact gradients |x| stays, and L rho gamma/2 binds."""
+    return travel(K, 0.5 * step)
+
+
+def two_points(K: int, size: float) -> HorizonProblem:
+    """Return x^2/2 from `size` with noise of plus or minus `size`: unaveraged signs are a walk."""
+    problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
+    return HorizonProblem.from_problem(problem, K)
+
+
+def affine(K: int) -> HorizonProblem:
+    """Return 0 with noise of plus or minus 1: an average's error is that of its noise alone."""
+    problem = vector_quadratic("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
+    return HorizonProblem.from_problem(problem, K)
+
+
+def signs(K: int) -> HorizonProblem:
+    """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
+    rng = np.random.default_rng(3)
+    noise = make_noise("normal", 0.5, (10,), 16, rng).tolist()
+    weights = [0.1 * j for j in range(1, 11)]
+    problem = vector_quadratic("linf", weights=weights, begin=[1.0] * 10, noise=noise)
+    return HorizonProblem.from_problem(problem, K)
+
+
+def spectral(K: int) -> HorizonProblem:
+    """Return |A W - B|^2/2, W of shape (3, 5), with normal noise, over the spectral norm."""
+    rng = np.random.default_rng(7)
+    noise = make_noise("normal", 0.5, (3, 5), 16, rng)
+    return _matrix_quadratic(K, "spectral", rng.standard_normal((4, 3)) / 2.0, noise, rng)
+
+
+def line_instance(K: int) -> HorizonProblem:
+    """Return (x - 1)^2/2 on [-1, 1] from -1: steps point to 1, and shrink with the way left.
+
+    A shorter step, or as many as 1/gamma, leaves it far from there.
+    """
+    return _cube_quadratic(K, np.ones(1), np.ones(1), np.zeros((1, 1)))
+
+
+def noisy_cube_instance(K: int) -> HorizonProblem:
+    """Return a quadratic of four variables with normal noise on a cube, its centre outside."""
+    noise = make_noise("normal", 0.5, (4,), 16, np.random.default_rng(3))
+    weights, centre = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, -0.2, 1.5, 2.0])
+    return _cube_quadratic(K, weights, centre, noise)
+
+
+def distant_centre_instance(K: int, size: float) -> HorizonProblem:
+    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`: one way."""
+    noise = np.array([[size], [-size]]) if size else np.zeros((1, 1))
+    return _cube_quadratic(K, np.ones(1), np.full(1, 100.0), noise)
+
+
+def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> HorizonProblem:
+    """Return a quadratic on the cube [-1, 1]^d, from the corner of -1."""
+    d = weights.size
+    plain = SeparableQuadratic(
+        set=LinfBall(d, 1.0), start_point=-np.ones(d), noise=noise, weights=weights, centre=centre
+    )
+    return HorizonProblem.from_problem(NormedProblem(plain, norm_ball("linf", (d,))), K)
+
+
+def exact(K: int, norm: str) -> HorizonProblem:
+    """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
+    rng = np.random.default_rng(7)
+    return _matrix_quadratic(K, norm, rng.standard_normal((4, 3)), np.zeros((1, 3, 5)), rng)
+
+
+def _matrix_quadratic(
+    K: int, norm: str, A: Floats, noise: Floats, rng: np.random.Generator
+) -> HorizonProblem:
+    """Return |A W - B|^2/2 from 0, B normal."""
+    shape, B = (3, 5), rng.standard_normal((4, 5))
+    plain = MatrixLeastSquares(
+        set=WholeMatrices(shape), start_point=np.zeros(shape), noise=noise, A=A, B=B
+    )
+    return HorizonProblem.from_problem(NormedProblem(plain, norm_ball(norm, shape)), K)
+
+
+class RotatedQuadratic(FiniteSum):
+    """f(W) = the sum of h_j t_j^2/2, t_j = (Q'WP)_jj, over the spectral norm.
+
+    Attributes
+    ----------
+    weights, start_point
+        The h_j, and the t_j at the start.
+    """
+
+    name: ClassVar[str] = "rotated-diagonal"
+    n: ClassVar[int] = 1
+    K: int
+
+    def __init__(self, weights: Sequence[float], begin: Sequence[float]) -> None:
+        d, rng = len(weights), np.random.default_rng(1)
+        self.weights, self.start_point = weights, begin
+        self._Q, self._P = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+
+    @property
+    def set(self) -> WholeMatrices:
+        """All matrices of shape (d, d)."""
+        return WholeMatrices((len(self.weights),) * 2)
+
+    @property
+    def norm(self) -> NormBall:
+        """The spectral norm."""
+        return norm_ball("spectral", (len(self.weights),) * 2)
+
+    def rotate_back(self, W: Floats) -> Floats:
+        """Return Q'WP, of one matrix or of several."""
+        return np.asarray(self._Q.T @ W @ self._P)
+
+    def start(self) -> Floats:
+        """Return Q diag(t) P'."""
+        return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
+
+    def value(self, x: Floats) -> float:
+        """Return f(W)."""
+        t = np.diag(self.rotate_back(x))
+        return 0.5 * float(np.asarray(self.weights) @ (t * t))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return Q diag(h_j t_j) P'."""
+        slopes = np.asarray(self.weights) * np.diag(self.rotate_back(x))
+        return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
+
+
+def make_rotated_instance(K: int) -> RotatedQuadratic:
+    """Return a quadratic of the singular values alone, as Q and P stay: Muon's steps are signs."""
+    quadratic = RotatedQuadratic((1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 0.5, 3.0))
+    quadratic.K = K
+    return quadratic

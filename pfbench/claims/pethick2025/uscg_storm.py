@@ -1,0 +1,99 @@
+"""uSCG along STORM's estimate: the mean of |grad f(x_k)|_* falls as K^(-1/3) (ours).
+
+With alpha = L_ms rho_2 gamma/sigma, where steps are rho_2 gamma long, the law of STORM's error has
+sqrt(u_k) <= sqrt(2 L_ms rho_2 gamma sigma) + (1 - alpha)^(k-1) sigma for a first batch of one, and
+lemma D.1 of pethick2025 the rest. gamma makes the sum of the first and the third term least.
+"""
+
+import math
+
+from pfbench.algorithms.norm_ball_methods import USCGMVR
+from pfbench.claims.pethick2025.descent import descent_bound
+from pfbench.claims.pethick2025.parabolas import signs, spectral, two_points
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.statements.path_mean import Numbers, PathMeanBound, dual_norm
+from pfbench.verification.units import GRADIENT, NUMBER, formula
+
+
+def storm_step(K: float, L_ms: float, rho: float, zeta: float, sigma: float, delta: float) -> float:
+    """Return gamma = (2 A/B)^(2/3), A = Delta/(rho K), B = 2 zeta sqrt(2 L_ms rho_2 sigma)."""
+    A = delta / (rho * K)
+    B = 2.0 * zeta * math.sqrt(2.0 * L_ms * rho * zeta * sigma)
+    return math.pow(2.0 * A / B, 2.0 / 3.0)
+
+
+def storm_parameters(c: Numbers) -> Numbers:
+    """Return the step, alpha, and a first batch of one."""
+    names = ("K", "L_ms", "rho", "zeta", "sigma", "delta")
+    step = storm_step(**{name: c[name] for name in names})
+    alpha = min(1.0, c["L_ms"] * c["rho"] * c["zeta"] * step / c["sigma"])
+    return {"step": step, "alpha": alpha, "snapshot": 1}
+
+
+def storm_bound(
+    K: float, L: float, L_ms: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha K)].
+
+    s = rho_2 gamma. Where alpha is capped at 1 the bound of the error is sigma and more.
+    """
+    gamma = storm_step(K, L_ms, rho, zeta, sigma, delta)
+    s = rho * zeta * gamma
+    alpha = min(1.0, L_ms * s / sigma)
+    error = math.sqrt(2.0 * L_ms * s * sigma) + sigma / (alpha * K)
+    return descent_bound(K, gamma, L, rho, delta, zeta, error)
+
+
+STORM = Claim(
+    name="pethick2025-uscg-mvr",
+    source="on uSCG of pethick2025 with the estimate of cutkosky2019; pfbench",
+    statement=(
+        "uSCG along STORM, alpha = L_ms rho_2 gamma/sigma, gamma = (2A/B)^(2/3): mean E|grad f|_* "
+        "<= Delta/(rho gamma K) + L rho gamma/2 + 2 zeta sqrt(2 L_ms rho_2 gamma sigma) + 2 zeta "
+        "sigma/(alpha K), of order K^(-1/3) (ours)"
+    ),
+    check=PathMeanBound(
+        bounds={"ours": storm_bound}, quantity=dual_norm, parameters=storm_parameters
+    ),
+    instances=(
+        make_instance(two_points, K=1_000, size=1.63),
+        make_instance(signs, K=100),
+        make_instance(spectral, K=100),
+    ),
+    algorithm="uscg-mvr",
+    assumptions=(
+        "|grad f(x) - grad f(y)|_* <= L |x - y|",
+        "the f_i smooth in mean square",
+        "gradients of variance at most sigma^2",
+    ),
+    schedule="that of the statement, first batch of one",
+    expected_seconds=(2.0, 2.0),
+    formulas=(
+        formula(storm_bound, GRADIENT, sigma=GRADIENT),
+        formula(storm_step, NUMBER, sigma=GRADIENT),
+    ),
+)
+
+CLAIMS = (STORM,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+MUTANTS = (
+    Mutant.from_edits(
+        USCGMVR,
+        USCGMVR,
+        "uscg-mvr-no-memory",
+        "Forgets all but the newest batch.",
+        {"self.alpha, self.snapshot": "1.0"},
+        STORM,
+    ),
+    Mutant.from_edits(
+        USCGMVR,
+        USCGMVR.run,
+        "uscg-mvr-tenth-step",
+        "Steps by gamma/10.",
+        {"self.step": "0.1 * self.step"},
+        STORM,
+    ),
+)

@@ -1,0 +1,210 @@
+"""condg (qu2018 algorithm 2): where it stops, what it costs, how near it comes to the exact prox.
+
+Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at most eta.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.sliding import NCGS, condg
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments import quadratics
+from pfbench.verification.instruments.condg_call import CondgCall, max_calls
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
+from pfbench.verification.statistics import combine_families, decide_inequality
+from pfbench.verification.units import NUMBER, STEP, VALUE, formula, product
+
+CERTAIN = 1e-6
+"""How far an exact prox and an exact gap are off, relative to the bound they are compared with.
+
+The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven digits are exact.
+"""
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def spread(d: int) -> IndefiniteQuadratic:
+    """Return |x - c|^2/2 on the simplex of d vertices, c its centre, from a vertex.
+
+    With lambda = 1 the first prox is the minimiser of f, spread over the whole face: where d is at
+    least 6/eta, inner steps are as many as the geometry allows.
+    """
+    return spread_on_simplex(d)
+
+
+def spread_and_far(d: int, offset: float) -> IndefiniteQuadratic:
+    """Return |x - c|^2/2 + push x_0 on the simplex of d vertices, from the first vertex.
+
+    The prox is spread over all vertices but the first, where u is: u is far from it.
+    """
+    return spread_on_simplex(d, offset)
+
+
+SPREAD = make_instance(spread, d=200)
+FAR = make_instance(spread_and_far, d=200, push=5.0)
+LOOSE = make_instance(spread_and_far, d=20, push=20.0)  # for eta near D^2/lambda
+FACES = (
+    make_instance(quadratics.face_of_simplex, d=30, kappa=10.0),
+    make_instance(quadratics.face_of_l1_ball, d=30, kappa=10.0),
+    make_instance(quadratics.boundary_of_l2_ball, d=30, kappa=10.0),
+)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+Measured = Callable[[CondgCall, int], float]
+"""One call of condg and its linear minimisations -> what is bounded, over its bound."""
+
+
+def gap(call: CondgCall, lo_calls: int) -> float:
+    """Return the inner gap on return, over eta."""
+    g = call.l + (call.answer - call.u) / call.lam
+    return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
+
+
+def distance(call: CondgCall, lo_calls: int) -> float:
+    """Return |u+ - prox|^2 over lambda eta."""
+    exact = call.problem.prox(call.u, call.l, call.lam)
+    return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
+
+
+def count(call: CondgCall, lo_calls: int) -> float:
+    """Return the calls of linear minimisation over their bound."""
+    return lo_calls / max_calls(call.problem.set.diameter, call.lam, call.eta)
+
+
+def inner_runs(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
+    """Return calls of condg from runs of ncgs: u is theta_md, l the gradient there.
+
+    Of option II these are the calls that make theta_ag; the cost of one is known for option I.
+    """
+    d = trial.choose_by_effort(200, 1000)
+    cases: list[tuple[str, Any, float, float]] = []
+    for eta in trial.choose_by_effort((0.3, 0.1, 0.03), (0.3, 0.1, 0.03, 0.01)):
+        cases.append((f"spread over a face, eta={eta:g}", SPREAD(d=d), 0.5, eta))
+        cases.append((f"spread, u far, eta={eta:g}", FAR(d=d), 0.5, eta))
+    cases += [(f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta) for eta in (12.0, 2.0, 0.6)]
+    for seed in trial.seeds(trial.choose_by_effort(1, 5), "inner"):
+        rng = np.random.default_rng(seed)
+        for face in FACES:
+            problem = face(rng)
+            smoothness = problem.constants(problem.start()).L_f
+            cases.append((f"{face.build.__name__}, {seed}", problem, smoothness, 1e-3))
+    calls: dict[str, list[tuple[CondgCall, int]]] = {}
+    for name, problem, smoothness, eta in cases:
+        algorithm = trial.make(
+            iterations=trial.choose_by_effort(4, 20),
+            smoothness=smoothness,
+            tolerance=eta,
+            option=option,
+        )
+        calls[name] = []
+        for step in trial.follow(problem, algorithm):
+            u, lam = np.array(step.estimate_point), 0.5 / smoothness
+            call = CondgCall(problem, problem.gradient(u), u, lam, eta, np.array(step.state.x))
+            calls[name].append((call, len(step.lo_inputs)))
+    return calls
+
+
+def check_ratio(trial: Trial, *, source: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
+    """Test that a quantity of condg is at most 1 in every call, over all families."""
+    parts = {}
+    calls = 0
+    for option in options:
+        for name, runs in inner_runs(trial, option).items():
+            ratios = [source(*run) for run in runs]
+            parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
+            calls += len(runs)
+    return Evidence(combine_families(parts), {"ratio": 1.0}, calls)
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+_bound = partial(
+    Claim,
+    kind="bound",
+    instances=(SPREAD, FAR, LOOSE, *FACES),
+    algorithm="ncgs",
+    schedule="lambda = beta = 1/(2L), options I and II",
+)
+
+STOP = _bound(
+    name="qu2018-condg-stop",
+    source="qu2018 algorithm 2",
+    statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
+    check=partial(check_ratio, source=gap),
+    formulas=(product(VALUE, {"eta": 1}, eta=VALUE),),
+    expected_seconds=(0.2, 1.5),
+)
+
+COUNT = _bound(
+    name="qu2018-condg-count",
+    source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
+    statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
+    check=partial(check_ratio, source=count, options=(1,)),
+    formulas=(formula(max_calls, NUMBER, lam=STEP, eta=VALUE),),
+    expected_seconds=(0.1, 1.0),
+)
+
+DISTANCE = _bound(
+    name="qu2018-condg-distance",
+    source="qu2018 (8)",
+    statement="|u+ - prox|^2 <= lambda eta",
+    check=partial(check_ratio, source=distance),
+    formulas=(product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
+    expected_seconds=(0.2, 1.5),
+)
+
+CLAIMS = (STOP, COUNT, DISTANCE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+_inner = partial(Mutant.from_edits, NCGS, condg)
+_loop = partial(Mutant.from_edits, NCGS, NCGS.run)
+
+MUTANTS = (
+    _inner(
+        "ncgs-one-inner-step",
+        "Makes one inner Frank-Wolfe step at most, whatever gap is left.",
+        {"x = combine(x, v, xi)": "return combine(x, v, xi)"},
+        STOP,
+        DISTANCE,
+    ),
+    _inner(
+        "ncgs-twice-the-tolerance",
+        "Stops at an inner gap of 2 eta.",
+        {"if gap <= eta": "if gap <= 2.0 * eta"},
+        STOP,
+    ),
+    _inner(
+        "ncgs-inverted-lambda",
+        "Takes lambda where condg wants 1/lambda.",
+        {"x = keep(u)": "x, lam = keep(u), 4.0 * lam"},
+        STOP,
+        DISTANCE,
+    ),
+    _inner(
+        "ncgs-double-call",
+        "Asks the linear minimisation twice in each inner step.",
+        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        COUNT,
+    ),
+    _loop(
+        "ncgs-gradient-at-ag",
+        "Takes the gradient at theta_ag instead of theta_md.",
+        {"ask.gradient(md)": "ask.gradient(ag)"},
+        STOP,
+    ),
+    _loop(
+        "ncgs-first-gradient",
+        "Goes on with the gradient of the first iteration.",
+        {"g = ask.gradient(md)": "g = ask.gradient(md) if k == 1 else g"},
+        STOP,
+    ),
+)

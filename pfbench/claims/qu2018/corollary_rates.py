@@ -1,0 +1,216 @@
+"""What the corollaries of qu2018 share: schedules run for many epsilon, and what they spend."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Problem
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq
+from pfbench.verification import Evidence, Floats, Instance, MethodFailed, NotTestable, Trial
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    SeedRows,
+    combine_families,
+    combine_with_conditions,
+    decide_exponent,
+    decide_mean,
+    is_equal,
+    make_fit,
+)
+
+FACTORS = (1.0, 0.5, 0.25)
+"""The grid of tuned schedules: L times these sets the steps."""
+
+GOOD = 48
+"""Runs at least that show that an output is good on average, of which the mean is small."""
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """What one run spent: component gradients until |G|^2 <= epsilon and in all, LO in all.
+
+    `min_ratio` and `mean` are those of |G|^2/epsilon; the mean is that of the declared output.
+    """
+
+    sfo_to_target: float
+    sfo: float
+    lo: float
+    min_ratio: float
+    mean: float
+
+
+def spend(
+    trial: Trial,
+    problem: Problem,
+    algorithm: Any,
+    epsilon: float,
+    lam: float,
+    *,
+    seed: int = 0,
+    weighted: bool = False,
+    upper: float = math.inf,
+) -> RunCost:
+    """Run a schedule to its end, or to the target or `upper` iterations if `upper` is given.
+
+    |G|^2 is taken where the gradient was.
+    """
+    ratios: list[float] = []
+    to_target = math.inf
+    for step in trial.follow(problem, algorithm, seed=seed):
+        md = step.estimate_point
+        ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
+        counts = step.counts()
+        if ratios[-1] <= 1.0 and math.isinf(to_target):
+            to_target = counts.sfo
+        if math.isfinite(upper) and (math.isfinite(to_target) or len(ratios) >= upper):
+            break
+    if not ratios:
+        raise MethodFailed("it makes no iteration")
+    k = np.arange(1.0, len(ratios) + 1.0)
+    mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
+    return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)
+
+
+def decide(
+    x: npt.ArrayLike, runs: SeedRows[int, list[RunCost]], subject: str, claimed: float, first: int
+) -> Decision:
+    """Decide the exponent of x in one kind of calls, with so many seeds at first."""
+
+    def counts(seeds: int) -> Floats:
+        return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
+
+    return decide_exponent(make_fit(x, counts, least_decades=1.99), claimed, seeds=first)
+
+
+Sample = Callable[[int], tuple[float, float, float]]
+"""Makes a run of a seed: its mean over the bound, the calls it should make, and those it made."""
+
+
+def check_in_expectation(trial: Trial, samples: Mapping[str, Sample], limit: int) -> Evidence:
+    """Decide that means keep their bounds in expectation, given exact counts of SFO."""
+    parts, counts, runs = {}, {}, 0
+    for name, sample in samples.items():
+
+        def ratio(seed: int, name: str = name, sample: Sample = sample) -> float:
+            mean, claimed, created = sample(seed)
+            counts[name] = is_equal({"sfo": claimed}, {"sfo": created})
+            return mean
+
+        parts[name], needed = trial.sequential(ratio, purpose=name, batch=8, limit=limit)
+        runs += needed
+    return Evidence(
+        combine_with_conditions(
+            {"mean": combine_families(parts)}, {"count": combine_families(counts)}
+        ),
+        {"ratio": 1.0},
+        runs,
+    )
+
+
+@dataclass(frozen=True)
+class ScheduleSweep:
+    """The schedule for epsilon = largest/multiple, over two decades, on one problem a seed.
+
+    Attributes
+    ----------
+    trial
+        What makes the runs.
+    problem
+        The family.
+    largest_tolerance
+        Returns the largest epsilon, of the constants.
+    lam
+        Returns the lambda of the gradient mapping, of L.
+    is_weighted
+        Whether the output is drawn with weights k (k+1).
+    """
+
+    trial: Trial
+    problem: Instance
+    largest_tolerance: Callable[[Constants], float]
+    lam: Callable[[float], float]
+    is_weighted: bool = False
+
+    @property
+    def multiples(self) -> Floats:
+        """What 1/epsilon is multiplied by."""
+        return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
+
+    def rows(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
+        """Return the runs by seed; factor times L sets the steps."""
+        trial, multiples = self.trial, self.multiples
+        seeds = trial.seeds(MOST_SEEDS, "problems")
+        draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
+
+        def row(k: int) -> list[RunCost]:
+            problem = self.problem.build_random(np.random.default_rng(seeds[k]))
+            constants = problem.constants(problem.start())
+            arguments = {} if factor == 1.0 else {"smoothness": factor * constants.L}
+            costs = []
+            for multiple, seed in zip(multiples, draws[k], strict=True):
+                epsilon = self.largest_tolerance(constants) / multiple
+                algorithm = trial.make_scheduled(epsilon, constants, **arguments)
+                costs.append(
+                    spend(
+                        *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
+                        seed=int(seed),
+                        weighted=self.is_weighted,
+                    )
+                )
+            return costs
+
+        return SeedRows(row, range(MOST_SEEDS))
+
+    def decide_best_of_grid(
+        self, rows: SeedRows[int, list[RunCost]], claimed: float
+    ) -> dict[str, Decision]:
+        """Decide the exponent of SFO to the target of the best of the grid, with full effort only.
+
+        `rows` are those of the theorem's schedule. A subject without the parameter smoothness has
+        no such grid.
+        """
+        if self.trial.effort == "quick":
+            return {}
+        try:
+            full_list = [rows, *(self.rows(factor) for factor in FACTORS[1:])]
+
+            def min_calls(seeds: int) -> Floats:
+                counts = [
+                    [[cost.sfo_to_target for cost in row] for row in f(seeds)] for f in full_list
+                ]
+                return np.asarray(np.min(counts, axis=0))
+
+            decision = decide_exponent(make_fit(self.multiples, min_calls), claimed)
+        except NotTestable:
+            return {}
+        return {f"l1 ball, best of {FACTORS} L": decision}
+
+
+Decisions = dict[str, Decision]
+
+
+def exponents(
+    sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
+) -> tuple[Decisions, Decisions, Decisions, int]:
+    """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
+
+    SFO to the target has the exponent `claimed`, on the l1 ball also tuned; that of LO is 2. The
+    last result is the number of runs.
+    """
+    sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
+    for name, sweep in sweeps.items():
+        rows, multiples = sweep.rows(), sweep.multiples
+        sfo[name] = decide(multiples, rows, "sfo_to_target", claimed, seeds)
+        if name == "l1 ball":
+            sfo |= sweep.decide_best_of_grid(rows, claimed)
+        lo[name] = decide(multiples, rows, "lo", 2.0, seeds)
+        means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
+        output[name] = decide_mean(means, 1.0)
+        runs += multiples.size * len(rows.computed)
+    return sfo, lo, output, runs

@@ -1,0 +1,47 @@
+"""What the theorems of qu2018 share: the gradient mapping, a slope."""
+
+import numpy as np
+
+from pfbench.base.protocols import Problem
+from pfbench.sets import Box
+from pfbench.verification import Floats
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, slope
+
+
+def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
+    """Return |x - prox(x - lam g)|^2/lam^2."""
+    return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
+
+
+def minimiser(problem: IndefiniteQuadratic) -> tuple[float, float]:
+    """Return |theta_0 - theta*| and |theta*|: D and M where the minimiser is not known.
+
+    On a box it is its far corner, in the first coordinate.
+    """
+    box = problem.set
+    if isinstance(box, Box):
+        length = float(np.asarray(box.upper)[0])
+        return length, length
+    return box.diameter, problem.radius
+
+
+def momentum_reach(N: int) -> float:
+    """Return how far option II comes on a slope g, in units of beta g: theta_md_N + 1.
+
+    On f = -g x with room, theta moves by lambda_k g = (k/2) beta g, and theta_ag to one beta g
+    beyond theta_md. So with this much room every mapping is still g.
+    """
+    theta = ag = md = 0.0
+    for k in range(1, N + 1):
+        md = ag + 2.0 / (k + 1.0) * (theta - ag)
+        theta, ag = theta + k / 2.0, md + 1.0
+    return max(md + 1.0, theta - N / 2.0)
+
+
+def momentum_slope(N: int) -> IndefiniteQuadratic:
+    """Return a slope whose end N iterations with momentum just reach.
+
+    So every gradient mapping is the gradient, the same at each step: the bound binds for small N.
+    For larger N theta_md_N is far before the end, and |G|^2 falls behind the bound.
+    """
+    return slope(1.0, momentum_reach(N) / 2.0, 1e4)

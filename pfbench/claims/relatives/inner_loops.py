@@ -1,0 +1,142 @@
+"""The inner loops of sliding are their source's: exact line search, up to the first gap of eta.
+
+Each call is made again from its start by what the source says, and its linear minimisations are
+counted. One that goes on beyond the first such gap keeps all promises and costs more, which is
+said; one that stops before it does not, and one that steps otherwise is another method.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
+from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
+from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
+from pfbench.verification.instruments.condg_call import CondgCall
+from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
+from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.trial import Trial
+
+_STEPS = 60
+
+
+Call = tuple[CondgCall, int]
+"""One call of condg, and the linear minimisations that were made for it."""
+
+
+MORE_WORK = "Not the source's count: more work, same guarantee"
+"""What is said of an inner loop that stops later than it must."""
+
+
+def convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+    """Yield the calls of `cgs-convex`: x+ is told by y+ = (1 - gamma) y + gamma x+."""
+    c = problem.constants(problem.start())
+    x = y = problem.start()
+    algorithm = trial.make(iterations=_STEPS, smoothness=c.L_f, diameter=c.D)
+    for k, step in enumerate(trial.follow(problem, algorithm), 1):
+        after, gamma = np.array(step.state.x), 3.0 / (k + 2.0)
+        recorded, g = y + (after - y) / gamma, problem.gradient(y + gamma * (x - y))
+        lam, eta = (k + 1.0) / (3.0 * c.L_f), c.L_f * c.D**2 / (k * k + k)
+        yield CondgCall(problem, g, x, lam, eta, recorded), len(step.lo_inputs)
+        x, y = recorded, after
+
+
+def recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
+    """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
+    arguments = sliding_parameters(problem.constants(problem.start()), steps=_STEPS)
+    lam, eta = 1.0 / arguments["smoothness"], arguments["tolerance"]
+    for x, step in trial.moves(problem, trial.make(**arguments)):
+        call = CondgCall(problem, step.estimate_yielded, x, lam, eta, np.array(step.state.x))
+        yield call, len(step.lo_inputs)
+
+
+def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
+    """Compare the linear minimisations of each call with those of the source's condg."""
+    parts: dict[str, Decision] = {}
+    for instance in trial.claim.instances:
+        pairs = list(calls(trial, instance()))
+        wrong, extra, unknown, other = "", "", 0, 0
+        for k, (call, created) in enumerate(pairs, 1):
+            words = f"The condg of step {k} makes {created} LO, not {call.calls}."
+            if call.leaves_source_path:
+                wrong = wrong or f"The condg of step {k} goes another way."
+            elif call.calls is None:
+                unknown += 1
+            elif created < call.calls:
+                wrong = wrong or words
+            elif created > call.calls:
+                extra = extra or words
+            other += call.leaves_source_path or call.calls not in (None, created)
+        right = f"Each of {len(pairs)} calls is its source's."
+        if unknown:
+            right += f" Where {unknown} of them go rounding decides."
+        parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
+        if extra and not wrong:
+            parts[instance.name] = replace(
+                parts[instance.name], verdict="inconclusive", reason=f"{MORE_WORK}. {extra}"
+            )
+    return Evidence(combine_all(parts), {"other calls": 0.0}, len(parts))
+
+
+def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], eta: str) -> Claim:
+    return Claim(
+        name=f"relatives-condg-{name}",
+        source=source,
+        kind="count",
+        statement=f"each condg is Frank-Wolfe with exact line search, and ends at its first point "
+        f"with a gap of at most {eta}",
+        check=partial(as_its_source, calls=calls),
+        instances=instances,
+        algorithm=name,
+        assumptions=("a compact set",),
+        schedule="that of the theorem",
+        expected_seconds=(0.5, 0.5),
+    )
+
+
+CONDG = _claim(
+    "cgs-convex",
+    "Lan, Zhou 2016, as Lan 2020, section 7.2, has it",
+    convex_calls,
+    (
+        make_instance(spread_on_simplex, d=10).with_title("simplex 10"),
+        make_instance(spread_on_simplex, d=60).with_title("simplex 60"),
+        make_instance(noisy_ball, d=4, n=2, radius=1.0).with_title("ball"),
+    ),
+    "L D^2/(k(k+1))",
+)
+
+RECURSIVE = _claim(
+    "ncgs-spider",
+    "Lan 2020, algorithm 7.12 in sliding",
+    recursive_calls,
+    (BALL.with_title("ball"),),
+    "eta",
+)
+
+CLAIMS = (CONDG, RECURSIVE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+MUTANTS = (
+    Mutant.from_edits(
+        ConvexCGS,
+        ConvexCGS.run,
+        "cgs-convex-hasty",
+        "Stops condg at four times eta.",
+        {"L * self.diameter": "4.0 * L * self.diameter"},
+        CONDG,
+    ),
+    Mutant.from_edits(
+        NCGSSpider,
+        NCGSSpider.run,
+        "ncgs-spider-hasty",
+        "Stops condg at four times eta.",
+        {"self.eta": "4.0 * self.eta"},
+        RECURSIVE,
+    ),
+)

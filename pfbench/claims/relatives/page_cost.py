@@ -1,0 +1,106 @@
+"""The cheapest batch and chance of PAGE: b = 1 and p = 2/n, not b = sqrt n.
+
+A step of PAGE costs n with chance p, else 2b, and the largest step of its lemma needs T = (1 +
+sqrt(1 + 4 c^2)) L h0/epsilon^2 of them, c^2 = (1-p)/(pb). So the expected cost is a number for each
+b and p: 4 (1 + sqrt(2n)) L h0/epsilon^2 beyond the first gradient at b = 1 and p = 2/n, where the
+published sizes b = sqrt n and p = b/(n+b) take 1.6 times as much and more, in fewer steps.
+"""
+
+import math
+from itertools import product
+
+from pfbench.algorithms.loopless import LooplessMethod, PAGEMethod, page_error_constant
+from pfbench.claims.relatives.shared_instances import make_signed_curvature_problem
+from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import GRADIENT, NUMBER, formula
+
+SIZES = (10_000, 1_000_000)
+
+ACCURATE = 1e4
+"""L h0/epsilon^2, so large that the first gradient hardly counts."""
+
+NEAR = 1.01
+"""No b and p of the grid is cheaper by more than this."""
+
+
+def steps(batch: int, refresh: float, accurate: float) -> float:
+    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2."""
+    return accurate * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
+
+
+def cost(n: int, batch: int, refresh: float, accurate: float) -> float:
+    """Return the expected SFO, n + (T-1)(pn + 2b(1-p))."""
+    T = steps(batch, refresh, accurate)
+    return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
+
+
+def min_cost(n: int, L: float, delta: float, epsilon: float) -> float:
+    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2."""
+    return n + 4.0 * (1.0 + math.sqrt(2.0 * n)) * L * delta / epsilon**2
+
+
+def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
+    """Return what steps cost that take a full gradient, and those that do not, on 64 components."""
+    algorithm = trial.make(iterations=60, batch=batch, refresh=refresh, step=0.1)
+    heads, tails, before = set[int](), set[int](), 0
+    for step in trial.follow(INSTANCE(), algorithm, seed=1):
+        spent, coin = step.counts().sfo, step.state.coin
+        (tails if coin is False else heads).add(spent - before)
+        before = spent
+    return heads, tails
+
+
+def cheapest(trial: Trial) -> Evidence:
+    """Compare costs over batches and chances; a step's are counted in a run."""
+    n, parts = INSTANCE().n, dict[str, Decision]()
+    for batch, refresh in ((1, 0.2), (8, 1 / 9)):
+        heads, tails = step_costs(trial, batch, refresh)
+        right, wrong = f"{n} or {2 * batch}.", f"Steps cost {sorted(heads)} or {sorted(tails)}."
+        exact = heads == {n} and tails == {2 * batch}
+        parts[f"a step of b={batch}"] = decide_exact(exact, right, wrong, {})
+    for n in SIZES:
+        chances = [2.0 / n * 2.0**k for k in range(-4, 20) if 2.0 / n * 2.0**k < 1.0]
+        batches = [2**k for k in range(12)]
+        grid = min(cost(n, b, p, ACCURATE) for b, p in product(batches, chances))
+        computed, root = cost(n, 1, 2.0 / n, ACCURATE), math.isqrt(n)
+        published = cost(n, root, root / (n + root), ACCURATE)
+        bounds = [computed / min_cost(n, 1.0, ACCURATE, 1.0), computed / (NEAR * grid)]
+        parts[f"n={n:g}"] = decide_inequality(bounds)
+        parts[f"n={n:g}: beside b = sqrt n"] = decide_inequality([1.6 * computed / published])
+    return Evidence(combine_all(parts), {"ratio": 1.0}, 2)
+
+
+INSTANCE = make_instance(make_signed_curvature_problem)
+
+CHEAPEST = Claim(
+    name="relatives-page-least-cost",
+    source="Li, Bao, Zhang, Richtarik 2021, the method; pfbench",
+    kind="separation",
+    statement="PAGE needs n + 4 (1 + sqrt(2n)) L h0/epsilon^2 SFO in expectation with b = 1, p = "
+    "2/n; no b and p need 1 % less, and b = sqrt n, p = b/(n+b) need 1.6 times as much and more",
+    check=cheapest,
+    instances=(INSTANCE,),
+    algorithm="page",
+    assumptions=("L = L_ms",),
+    schedule="eta of the lemma, by b and p",
+    expected_seconds=(0.2, 0.2),
+    formulas=(formula(min_cost, NUMBER, epsilon=GRADIENT),),
+)
+
+CLAIMS = (CHEAPEST,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+MUTANTS = (
+    Mutant.from_edits(
+        PAGEMethod,
+        LooplessMethod,
+        "page-two-pairs",
+        "Draws twice its batch.",
+        {"estimates(self.batch": "estimates(2 * self.batch"},
+        CHEAPEST,
+    ),
+)

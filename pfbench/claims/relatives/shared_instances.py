@@ -1,0 +1,99 @@
+"""What the claims on loopless and recursive estimates share: a problem, and what is measured."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.sets import L2Ball
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import make_instance
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
+
+N, BATCH = 64, 8
+
+PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
+"""b = sqrt n and p = b/(n + b)."""
+
+
+def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> IndefiniteQuadratic:
+    """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
+
+    With spread = 1 L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
+    estimates err by a third of what a step moves. With a radius it is over the l2 ball, from its
+    boundary.
+    """
+    d = 4
+    A = np.diag(np.linspace(0.05, 0.3, d))
+    over = L2Ball(d, radius) if radius else WholeSpace(d)
+    begin = np.full(d, (radius or 1.0) / math.sqrt(d))
+    signs = np.where(np.arange(N) % 2 == 0, spread, -spread)
+    return IndefiniteQuadratic(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
+
+
+def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> IndefiniteQuadratic:
+    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, where one L_i is `ratio` the least.
+
+    The others pull to both sides as in `make_signed_curvature_problem`, and the one adds to A: with
+    n = 256 the mean of the L_i is 4.8, and the root of their mean square 59. With `opposed` it has
+    a twin that pulls against it, so that f is nearly flat.
+    """
+    a = np.linspace(0.05, 0.3, 4)
+    t = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    t[0] = ratio * 0.95 - a[-1]
+    if opposed:
+        t[1] = -t[0]
+    mean = float(t.mean())
+    problem = make_signed_curvature_problem(radius=1.0)
+    return replace(problem, A=np.diag(a + mean), noise=np.zeros((n, a.size)), spread=t - mean)
+
+
+SPACE, BALL = (
+    make_instance(make_signed_curvature_problem),
+    make_instance(make_signed_curvature_problem, radius=1.0),
+)
+
+
+def compute_squared_gradient_norm(problem: Any, x: Any) -> float:
+    """Return |grad f(x)|^2."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ g)
+
+
+def gap(problem: Any, x: Any) -> float:
+    """Return V(x)."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ x) - float(problem.minimum(g)[0])
+
+
+def height(problem: Any, x: Any) -> float:
+    """Return f(x) - min f."""
+    return float(problem.value(np.asarray(x)) - problem.minimum_value)
+
+
+def mapping(problem: Any, x: Any, *, over: float) -> float:
+    """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
+    return compute_squared_gradient_mapping(
+        problem, x, over * problem.constants(problem.start()).L_ms
+    )
+
+
+def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
+    """Return |G|^2, G = L (x - P(x - grad f(x)/L))."""
+    x = np.asarray(x)
+    G = L * (x - problem.set.project(x - problem.gradient(x) / L))
+    return float(G @ G)
+
+
+def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
+    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
+    sizes = {"iterations": steps, "period": root, "batch": 10 * root}
+    return {**sizes, "smoothness": c.L, "tolerance": c.delta / (12.0 * steps)}
+
+
+def sliding_mapping(c: Constants, parameters: Any) -> float:
+    """Return 16 L h0/N + 24 L eta, L that of the steps."""
+    upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
+    return float(parameters.smoothness * upper)

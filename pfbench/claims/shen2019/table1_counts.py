@@ -1,0 +1,78 @@
+"""Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
+
+from functools import partial
+from typing import Any
+
+from pfbench.algorithms.nfwu import NFWU, NFWUSVRG
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Counts
+from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, METHODS
+from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
+from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification.statements.exact_counts import counts
+
+
+def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
+    """Return the exact counts of T iterations; component Hessians are kept for an epoch."""
+    if estimator == "sg":
+        return Counts(sfo=S * T, lo=T)
+    epochs = -(-T // p)
+    between = T - epochs
+    sfo = n * epochs + 2 * S * between
+    if estimator not in CURVATURE_AIDED:
+        return Counts(fo=epochs, sfo=sfo, lo=T)
+    return Counts(fo=epochs, sfo=sfo, sso=n * epochs, hvp=(n + S) * between, lo=T)
+
+
+SIZES = ((37, 13, 101), (5, 7, 40), (1, 1, 3))
+"""S, p and T: the last epoch is cut short, neither S nor p divides n; and the smallest."""
+
+_SETTINGS = {
+    f"S={S} p={p} T={T}": {"batch": S, "period": p, "iterations": T, "step": 1e-3}
+    for S, p, T in SIZES
+}
+
+FAMILIES = (
+    make_instance(log_cosh, n=41, d=5).with_title("log-cosh"),
+    make_instance(recovery, rows=9, columns=8).with_title("robust-matrix-recovery"),
+)
+
+
+def compute_claimed_counts(c: Constants, a: Any, *, estimator: str) -> Counts:
+    """Return the counts for the constants of a problem and the parameters of the method."""
+    return exact_counts(estimator, n=c.n, S=a.batch, p=a.period, T=a.iterations)
+
+
+_EPOCHS = "with E = ceil(T/p): SFO = nE + 2S(T-E), "
+_STATEMENTS = {
+    **dict.fromkeys(METHODS, f"{_EPOCHS}LO = T"),
+    **dict.fromkeys(CURVATURE_AIDED, f"{_EPOCHS}SSO = nE, LO = T"),
+    "sg": "SFO = ST, LO = T",
+}
+
+COUNT = {
+    name: Claim(
+        name=f"shen2019-count-{name}",
+        source="shen2019 algorithm 1, table 1",
+        statement=f"T iterations cost {_STATEMENTS[name]}",
+        check=counts(partial(compute_claimed_counts, estimator=name), parameters=_SETTINGS),
+        instances=FAMILIES,
+        algorithm=method.name,
+        expected_seconds=(0.2, 0.2),
+    )
+    for name, method in METHODS.items()
+}
+
+
+CLAIMS = tuple(COUNT.values())
+
+MUTANTS = (
+    Mutant.from_edits(
+        NFWUSVRG,
+        NFWU.run,
+        "svrg-double-lo",
+        "Minimises twice an iteration.",
+        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
+        COUNT["svrg"],
+    ),
+)

@@ -1,0 +1,385 @@
+"""How the rates of wang2019 are tested: exponents of the calls until |G| <= epsilon.
+
+lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on a long slope, where
+the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
+and on robust regression, which is easy. What a step costs there is the schedule's formula, whatever
+the samples are used for: so an exponent that the cost of a step decides is by schedule, and only
+the turning bowl, where batch and epoch length are free, can come near it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Budget
+from pfbench.base.protocols import Problem, State
+from pfbench.claims.wang2019 import cheapest
+from pfbench.claims.wang2019.shared import chain, mapping_sq, output_point
+from pfbench.problems.linear_models import RobustRegression
+from pfbench.problems.row_data import synthetic_rows
+from pfbench.runs.loop.stop import Stop
+from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import Evidence, Floats, Instance, NotTestable, Trial, make_instance
+from pfbench.verification.criteria import MAPPING, Complexity, complexity
+from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    SEEDS,
+    Decision,
+    Exponent,
+    SeedRows,
+    combine_all,
+    combine_families,
+    decide_exponent,
+    fit_exponent,
+    make_fit,
+    mark_by_schedule,
+)
+from pfbench.verification.subject import with_parameters
+
+# --- the instances --------------------------------------------------------------------------------
+
+
+def long_slope_problem(
+    rng: np.random.Generator,
+    epsilon: float = 0.25,
+    *,
+    n: int,
+    sigma: float,
+    stride: float,
+    steps: float,
+    shrink: float,
+) -> LongSlope:
+    """Return a slope of 2 epsilon, half of it the penalty's, that takes a method so many steps.
+
+    Its length is drawn between one and two times that, and its phase anew, so that seeds differ.
+    The number of steps grows as the theorem's, epsilon^-2, and the claim binds: there is no way
+    down but step by step.
+
+    Parameters
+    ----------
+    rng
+        For the length and the phase.
+    epsilon
+        Accuracy at which its end is reached.
+    n, sigma
+        Of `LongSlope`.
+    stride
+        What one step moves, about, in units of the slope over L.
+    steps
+        Steps needed at epsilon = 1, at least.
+    shrink
+        Delta shrinks as this power of epsilon.
+    """
+    walked = steps * rng.uniform(1.0, 2.0) * epsilon ** (shrink - 2.0)
+    return LongSlope(
+        n,
+        g=epsilon,
+        gap=walked * _decrease_per_step(stride, epsilon),
+        sigma=sigma,
+        weight=epsilon,
+        phase=rng.uniform(0.0, 2.0 * math.pi),
+    )
+
+
+def _decrease_per_step(stride: float, epsilon: float) -> float:
+    """Return what one step on a long slope lowers f + h by."""
+    return 4.0 * stride * epsilon**2
+
+
+def robust(seed: int = 0) -> RobustRegression:
+    """Return robust regression on 64 rows in 4 variables with an l1 penalty.
+
+    It is easy: every method needs far fewer calls than its rate allows.
+    """
+    features, labels = synthetic_rows(rows=64, columns=4, seed=seed)
+    return RobustRegression(features, labels, WholeSpace(4), penalty=L1Penalty(0.01))
+
+
+_ROBUST = make_instance(robust)
+_CHAIN = make_instance(chain, n=9, links=3)
+"""The same number of links at every n: so epsilon^-2 grows as sqrt n."""
+
+# --- what is claimed ------------------------------------------------------------------------------
+
+SFO, PO, IN_N = "SFO in 1/epsilon", "PO in 1/epsilon", "SFO in n"
+"""The exponents."""
+
+Given = Callable[[float, Constants], Mapping[str, Any]]
+"""epsilon, constants -> parameters that a schedule takes besides."""
+
+
+def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """Return no parameters."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateCase:
+    """What is claimed of one method, and the slopes on which it is fitted.
+
+    Attributes
+    ----------
+    sfo, po
+        Exponents in 1/epsilon.
+    size
+        Exponent of SFO in n; 0 for the online forms, where it is not fitted.
+    is_squared
+        Whether the schedule's epsilon bounds the square.
+    stride
+        What one step moves, about, in units of the slope over L.
+    sizes
+        The n of the fit in n, such that roots hardly need rounding.
+    epsilons
+        The epsilon of the fits in 1/epsilon, the same way.
+    n, sigma
+        Of these fits.
+    shrink
+        Delta shrinks as this power of epsilon, and is divided out: every claim is O(Delta).
+    steps
+        Steps needed at the largest epsilon, at least.
+    relative_target
+        The epsilon of the fit in n.
+    chain
+        Whether the fit in n is repeated on the finite-sum chain.
+    curvature
+        That of the turning bowl on which the cheapest batch and epoch are found; None for no bowl.
+    formulas
+        The exponents that the cost of a step decides, a formula of the schedule.
+    parameters
+        Parameters that the schedule takes besides.
+    """
+
+    sfo: float = 2.0
+    po: float = 2.0
+    size: float = 0.0
+    is_squared: bool = True
+    stride: float = 0.5
+    sizes: tuple[int, ...] = ()
+    epsilons: tuple[float, ...] = tuple(np.logspace(0.0, -2.0, 8))
+    n: int = 64
+    sigma: float = 1.0
+    shrink: float = 2 / 3
+    steps: int = 24
+    relative_target: float = 0.25
+    chain: bool = False
+    curvature: float | None = None
+    formulas: tuple[str, ...] = (IN_N,)
+    parameters: Given = no_parameters
+
+    @property
+    def slope(self) -> Instance:
+        """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
+        fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
+        return make_instance(long_slope_problem, **fixed)
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """All problems on which it is fitted, the slopes first; the others with full effort."""
+        rest = (_ROBUST,) if self.size else ()
+        bowl = (cheapest.TURNING,) if self.curvature else ()
+        return (self.slope, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
+
+    def complexity(self, method: str) -> Complexity:
+        """Return it as the complexity of a method."""
+        return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
+
+
+# --- the fits -------------------------------------------------------------------------------------
+
+_Fits = dict[str, Exponent | Callable[[int], Exponent]]
+"""Exponents on one family by name, or what fits them to so many seeds."""
+
+_FACTORS = (1.0, 2.0, 4.0)
+"""The steps that are tried, in units of the theorem's; none gets more calls than that one."""
+
+
+def fit(trial: Trial, forms: Sequence[RateCase]) -> Evidence:
+    """Fit the calls until |G| <= epsilon on slopes and the bowl, and on others with full effort.
+
+    Each exponent is decided over all families: it is near its bound if one of them binds.
+    """
+    parts: dict[str, Decision] = {}
+    claimed: dict[str, float] = {}
+    runs = 0
+    for form in forms:
+        if trial.effort == "quick":
+            form = replace(form, steps=min(form.steps, 24), relative_target=0.25)
+        exponents = {SFO: form.sfo, PO: form.po, IN_N: form.size}
+        decided: dict[str, dict[str, Decision]] = {}
+        for family in _families(trial, form):
+            results, count = family(trial, form)
+            for name, fits in results.items():
+                for key, exponent in fits.items():
+                    decision = decide_exponent(exponent, exponents[key])
+                    free = family is _bowl or key not in form.formulas
+                    decided.setdefault(key, {})[name] = (
+                        decision if free else mark_by_schedule(decision)
+                    )
+            runs += count()
+        for key, by_family in decided.items():
+            name = key if len(forms) == 1 else f"{key}, n={form.n:g}"
+            parts[name] = combine_families(by_family)
+            claimed |= {f"{name}: {family}": exponents[key] for family in by_family}
+    return Evidence(combine_all(parts), claimed, runs)
+
+
+_Made = tuple[dict[str, _Fits], Callable[[], int]]
+"""What is fitted on a family, by problem, and the number of runs that were made for it."""
+
+_Family = Callable[[Trial, RateCase], _Made]
+
+
+def _families(trial: Trial, case: RateCase) -> list[_Family]:
+    """Return the functions that fit one form, each on its family of problems."""
+    families: list[_Family] = [_slopes]
+    if case.curvature:
+        families.append(_bowl)
+    if trial.effort == "full" and case.size:
+        families += [_fit_on_regression, _chains] if case.chain else [_fit_on_regression]
+    return families
+
+
+def _bowl(trial: Trial, case: RateCase) -> _Made:
+    """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
+
+    Nothing is fitted for a subject whose schedule takes neither.
+    """
+    try:
+        exponent, runs = cheapest.exponent(trial, case.curvature or 1.0)
+    except NotTestable:
+        return {}, lambda: 0
+    return {"turning bowl, cheapest": {IN_N: exponent}}, lambda: runs
+
+
+def _slopes(trial: Trial, case: RateCase) -> _Made:
+    """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
+    seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
+    rows = SeedRows(
+        lambda s: [_calls_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
+    )
+    fits = _fit_in_epsilon(case, rows, case.shrink)
+    steady = replace(case, shrink=0.0)
+    counts = SeedRows(
+        lambda s: [
+            _calls_on_slope(trial, steady, case.relative_target, n, s)[0] for n in case.sizes
+        ],
+        seeds,
+    )
+    if case.size:
+        fits[IN_N] = make_fit(case.sizes, counts, least_decades=1.99)
+
+    def runs() -> int:
+        return len(rows.computed) * len(case.epsilons) + len(counts.computed) * len(case.sizes)
+
+    return {f"slope, n={case.n:g}": fits}, runs
+
+
+def _calls_on_slope(
+    trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
+) -> tuple[float, float]:
+    """Return SFO and PO on a long slope."""
+    problem = case.slope(np.random.default_rng(seed), epsilon, n=n)
+    steps = problem.gap / _decrease_per_step(case.stride, epsilon)
+    return _calls(trial, case, problem, epsilon, seed, frequency=max(1, round(steps / 500)))
+
+
+def _fit_in_epsilon(case: RateCase, obj: Callable[[int], Any], shrink: float = 0.0) -> _Fits:
+    """Fit the exponents in 1/epsilon of SFO and PO to calls of shape (seeds, epsilons, 2)."""
+    x = 1.0 / np.array(case.epsilons)
+
+    def fit_kind(kind: int) -> Callable[[int], Exponent]:
+        def calls(seeds: int) -> Floats:
+            return np.asarray(np.array(obj(seeds))[..., kind])
+
+        return make_fit(x, calls, existing=-shrink * np.log(x), least_decades=1.99)
+
+    return {SFO: fit_kind(0), PO: fit_kind(1)}
+
+
+def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
+    """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
+
+    def row(seed: int) -> Floats:
+        """Return SFO and PO, shape (epsilons, factors, 2)."""
+        problem = _ROBUST(seed)
+        first = 0.5 * math.sqrt(mapping_sq(problem)(problem.start()))
+        calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
+        for i, epsilon in enumerate(first * np.array(case.epsilons)):
+            calls[i, 0] = _calls(trial, case, problem, epsilon, seed)
+            for k, factor in enumerate(_FACTORS[1:], 1):
+                limits = {"factor": factor, "most": calls[i, 0, 0]}
+                calls[i, k] = _calls(trial, case, problem, epsilon, seed, **limits)
+        return calls
+
+    rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
+
+    def best(seeds: int) -> Floats:
+        """Return those of the factor that is the best for the seeds of the first look."""
+        result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
+        chosen = first[..., 0].mean(axis=0).argmin(axis=1)
+        return result[:, np.arange(len(chosen)), chosen]
+
+    fits = {
+        "robust regression": _fit_in_epsilon(case, lambda seeds: np.array(rows(seeds))[:, :, 0]),
+        f"robust regression, best of {_FACTORS} times the step": _fit_in_epsilon(case, best),
+    }
+    return fits, lambda: len(rows.computed) * len(case.epsilons) * len(_FACTORS)
+
+
+def _chains(trial: Trial, case: RateCase) -> _Made:
+    """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
+
+    The batches hardly matter here: seeds give the same counts, so that a few are enough.
+    """
+    sizes = tuple(k * k for k in (3, 4, 6, 8, 11, 16, 22, 30))
+    problems = [_CHAIN(n=n) for n in sizes]
+    table = [
+        [_calls(trial, case, chain, chain.epsilon, seed, frequency=20)[0] for chain in problems]
+        for seed in trial.seeds(6, "chains")
+    ]
+    product = -2.0 * np.log([chain.epsilon for chain in problems])
+    exponent = fit_exponent(sizes, table, existing=product)
+    return {"chain": {IN_N: exponent}}, lambda: 6 * len(sizes)
+
+
+def _calls(
+    trial: Trial,
+    case: RateCase,
+    problem: Problem,
+    epsilon: float,
+    seed: int,
+    frequency: int = 1,
+    factor: float = 1.0,
+    upper: float = math.inf,
+) -> tuple[float, float]:
+    """Return SFO and PO until |G| <= epsilon where the output is drawn; inf if never."""
+    constants = problem.constants(problem.start())
+    accuracy = epsilon**2 if case.is_squared else epsilon
+    algorithm: Any = trial.make_scheduled(
+        accuracy, constants, **case.parameters(epsilon, constants)
+    )
+    square = mapping_sq(problem)
+
+    def measure(_: Problem, state: State) -> float:
+        return square(output_point(state))
+
+    run = trial.run(
+        problem,
+        with_parameters(
+            algorithm, iterations=4 * algorithm.iterations, step=factor * algorithm.step
+        ),
+        seed=seed,
+        stop=Stop("mapping", epsilon**2),
+        measures={"mapping": measure},
+        frequency=frequency,
+        budget=Budget(sfo=int(upper)) if math.isfinite(upper) else None,
+    )
+    if run.status != "target":
+        return math.inf, math.inf
+    return float(run.counts.sfo), float(max(1, run.counts.po))

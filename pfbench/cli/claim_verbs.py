@@ -1,0 +1,112 @@
+"""The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
+
+from pathlib import Path
+
+from pfbench.base.errors import InputError
+from pfbench.cli import options
+from pfbench.cli.mutants import find_faults
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.power_command import measure_power
+from pfbench.cli.verification_job import open_job
+from pfbench.cli.verify import explain_named, list_worst_cases, resolve_names, verify_worst_cases
+
+_FULL = flag("All claims, with full effort.", "--full")
+_SEED = option("N", "Seed of every random stream.", default=0)
+_TABLE = option("FILE.md", "Write what is found as Markdown.")
+_JSON = option("FILE", "Write all as JSON; - to print.", "--json")
+
+
+def faults(
+    claims: list[str] | None = argument("CLAIM"),
+    full: bool = _FULL,
+    planted_only: bool = flag("The planted faults alone.", "--planted-only"),
+    max_faults: int | None = option(
+        "N", "Generated faults of each method at most (12; --full: all)."
+    ),
+    late_faults: int | None = option("N", "Late generated faults of each method at most, too."),
+    algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Show which claim catches which fault.
+
+    Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
+    """
+    from pfbench.base.checks import check_integer
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
+
+    if planted_only and (
+        max_faults is not None or late_faults is not None or algorithm is not None
+    ):
+        raise InputError(
+            "--planted-only goes with no generated faults: leave the other option out."
+        )
+    if max_faults is not None:
+        check_integer("--max-faults", max_faults, minimum=1)
+    if late_faults is not None:
+        check_integer("--late-faults", late_faults, minimum=0)
+    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
+    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
+        find_faults(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
+
+
+def power(
+    claims: list[str] | None = argument("CLAIM"),
+    full: bool = _FULL,
+    max_check_seconds: float | None = option("SECONDS", "Leave out checks that take longer."),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Find the smallest planted error that each check finds.
+
+    As `verify --power`.
+    """
+    from pfbench.base.checks import check_real
+
+    if max_check_seconds is not None:
+        check_real("--max-check-seconds", max_check_seconds, above=0)
+    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
+        measure_power(work, max_check_seconds)
+
+
+def compute_worst_cases(
+    claims: list[str] | None = argument("CASE"),
+    function_class: str | None = option(
+        "TEXT", "Of a FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
+    ),
+    listing: bool = flag("List the cases and the time.", "--list"),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Compute worst cases of a few steps.
+
+    Methods and bounds are held to them; as `verify --worst-case`.
+    """
+    if listing:
+        list_worst_cases(claims or [], "quick")
+        return
+    names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
+    with open_job(names, False, seeds, store, jobs, scheduler, table, as_json) as work:
+        verify_worst_cases(work, function_class or "")
+
+
+def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
+    """Say all of a claim or an erratum.
+
+    As `verify --explain`.
+    """
+    explain_named(name)

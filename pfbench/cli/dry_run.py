@@ -1,0 +1,71 @@
+"""``pfbench solve --dry-run``: what would run, its memory and its time, from a short trial."""
+
+from typing import TYPE_CHECKING
+
+from pfbench.cli import formatting
+from pfbench.cli.terminal import FAILURES, brief_json
+from pfbench.cli.terminal_tables import Fact, show_facts
+
+if TYPE_CHECKING:
+    from pfbench.base.counts import Budget
+    from pfbench.runs.loop.resolved_run import ResolvedRun
+
+
+def show_expected(
+    run: "ResolvedRun",
+    *,
+    seeds: range,
+    budget: "Budget | None",
+    time_limit: float | None,
+    as_json: bool,
+) -> None:
+    """Print what would run; nothing is stored."""
+    from pfbench.algorithms import get_parameters
+    from pfbench.base.selectors import Selector
+    from pfbench.runs.forecast import forecast
+
+    problem, algorithm = run.problem, run.algorithm
+    result = forecast(run, seed=seeds[0], budget=budget, time_limit=time_limit)
+    trial, parameters = result.trial, get_parameters(algorithm)
+    shape = f"{formatting.format_shape(problem.shape)}, {problem.n:,} components"
+    group = f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}"
+    if_known = formatting.format_if_known(
+        result.iterations, lambda count: f"at most {formatting.format_count(count)}"
+    )
+    memory = formatting.format_if_known(
+        result.bytes, lambda count: f"about {formatting.size(count)}"
+    )
+    time = formatting.format_if_known(result.seconds, lambda seconds: _time(seconds, len(seeds)))
+    schedule = f"{run.schedule}: {formatting.parameters_in_words(parameters)}"
+    ended = f", which ended: {trial.status}, {trial.stop_reason}"
+    plural = formatting.plural(trial.iterations, "iteration")
+    source = (
+        f"a trial of {plural} in {formatting.duration(trial.seconds)}"
+        f"{ended if trial.status in FAILURES else ''}; measures and compilation not included"
+    )
+    facts = [
+        Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
+        Fact("shape", list(problem.shape), "size", shape),
+        Fact("n", problem.n),
+        Fact("algorithm", run.selector, "algorithm"),
+        Fact("parameters", parameters),
+        Fact("schedule", run.schedule, "schedule", schedule),
+        Fact(
+            "unmet",
+            list(run.unmet_assumptions),
+            "not met",
+            formatting.format_unmet(run.unmet_assumptions),
+        ),
+        Fact("counts", getattr(algorithm, "counts", "not stated"), "counts"),
+        Fact("seeds", list(seeds), "runs", group if len(seeds) > 1 else f"1, seed {seeds[0]}"),
+        Fact("iterations", result.iterations, "iterations", if_known),
+        Fact("bytes", result.bytes, "memory", memory),
+        Fact("seconds", result.seconds, "time", time),
+        Fact("trial", brief_json(trial), "from", source),
+    ]
+    show_facts(facts, as_json=as_json)
+
+
+def _time(seconds: float, runs: int) -> str:
+    each = f"about {formatting.duration(seconds)}"
+    return each if runs == 1 else f"{each} a run, {formatting.duration(seconds * runs)} for all"

@@ -1,0 +1,71 @@
+"""Numbers, counts, times, sizes and parameters as people read them."""
+
+from collections.abc import Callable, Sequence
+from inspect import getdoc
+from typing import Any
+
+
+def first_line(documented: Any) -> str:
+    """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
+    text = (getdoc(documented) or "").partition("\n\n")[0]
+    return " ".join(text.replace("`", "").split()).removesuffix(".")
+
+
+def number(value: float | None) -> str:
+    """Return a number to six digits."""
+    return "not defined" if value is None else f"{value:.6g}"
+
+
+def format_count(count: int) -> str:
+    """Return a count with separators; one beyond all reason to three digits."""
+    return f"{count:,}" if abs(count) < 1e18 else f"{count:.3g}"
+
+
+def plural(count: int, noun: str) -> str:
+    """Return e.g. "1 run", "2,000 runs"."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it."""
+    for unit, length in (("years", 365.25 * 86400), ("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.3g} s" if seconds >= 1e-3 else f"{seconds * 1e3:.2g} ms"
+
+
+def size(count: float) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit, length in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= length:
+            return f"{count / length:.3g} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def parameters_in_words(parameters: Any) -> str:
+    """Return parameters that are set, as the command line writes them."""
+    values = {name: value for name, value in parameters.items() if value is not None}
+    return ", ".join(f"{name}={_value(value)}" for name, value in values.items())
+
+
+def format_unmet(unmet: Sequence[str]) -> str:
+    """Return what the theory assumes and the problem is not known to meet; empty if nothing."""
+    return f"the theory assumes {', '.join(unmet)}: not known of this problem" if unmet else ""
+
+
+def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
+    """Return a value in words, or that it is not known."""
+    return "not known" if value is None else words(value)
+
+
+def format_shape(shape: Sequence[int]) -> str:
+    """Return e.g. "200 x 200 matrix", "vector of length 30"."""
+    if len(shape) == 1:
+        return f"vector of length {shape[0]:,}"
+    return " x ".join(f"{side:,}" for side in shape) + " matrix"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return number(value) if isinstance(value, float) else format_count(value).replace(",", "")

@@ -1,0 +1,63 @@
+"""What the theorem of a schedule promises, beside what was measured."""
+
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pfbench.cli.formatting import number, plural
+from pfbench.cli.terminal_tables import Line
+
+if TYPE_CHECKING:
+    from pfbench.algorithms.guarantee import Guarantee
+    from pfbench.base.protocols import Problem
+    from pfbench.runs.loop.resolved_run import ResolvedRun
+    from pfbench.runs.loop.run import Run
+
+
+def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
+    """Return what is promised of a run, and what was measured at the outputs of runs.
+
+    None where the parameters are not those of a theorem, or it has no number.
+    """
+    guarantee = resolved_run.guarantee
+    if guarantee is None:
+        return None
+    promise, bound = guarantee
+    values = [_measure_guarantee(promise, resolved_run.problem, run) for run in runs]
+    existing = [value for value in values if value is not None]
+    return {
+        "criterion": promise.criterion,
+        "most": promise.bound_text,
+        "of": promise.location,
+        "bound": bound,
+        "measure": promise.measure or None,
+        "measured": statistics.fmean(existing) if existing else None,
+        "whole": all(run.status == "finished" for run in runs),
+    }
+
+
+def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
+    """Return the same as people read it."""
+    if results is None:
+        return []
+    from pfbench.algorithms.guarantee import WHERE
+
+    bound = f"{results['criterion']} <= {results['most']} = {number(results['bound'])}"
+    text = "not known" if results["measured"] is None else number(results["measured"])
+    location = "the output" if runs == 1 else f"the outputs, in the mean of {plural(runs, 'run')}"
+    early = (
+        "" if results["whole"] else "; the promise is of the whole schedule, which was cut short"
+    )
+    return [
+        ("promised", f"{bound}: {WHERE[results['of']]}"),
+        ("measured", f"{text} at {location}{early}"),
+    ]
+
+
+def _measure_guarantee(promise: "Guarantee", problem: "Problem", run: "Run") -> float | None:
+    """Return the promised quantity at the output of a run."""
+    value = run.final.get(promise.measure)
+    if promise.measure == "excess":
+        best, reached = problem.best_known, run.final.get("objective")
+        value = None if best is None or reached is None else max(0.0, reached - best[0])
+    return None if value is None else float(value) ** promise.power

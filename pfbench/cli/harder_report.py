@@ -1,0 +1,85 @@
+"""What the catalogue's instances say of a bound of somebody's own, after its verdict."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.escaping import escape_text
+from pfbench.cli import terminal
+from pfbench.cli.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from pfbench.claims.harder_instances import HardestInstance
+    from pfbench.verification.verdict import Verdict
+
+
+def try_harder_instances(
+    work: VerificationJob, rows: "Sequence[Verdict]", includes_all: bool
+) -> "list[HardestInstance]":
+    """Try harder instances on bounds that are inconclusive, on all of them, and on rates."""
+    from pfbench.base.verdicts import Verdict as VerdictName
+    from pfbench.claims.harder_instances import (
+        SECONDS,
+        can_be_tried,
+        find_hardest_instance,
+        is_rate,
+    )
+    from pfbench.runs.engines.workers import Task
+    from pfbench.verification.session import time_limit
+
+    undecided = (VerdictName.INCONCLUSIVE, *((VerdictName.HOLDS,) if includes_all else ()))
+    claims = [
+        row.claim
+        for row in rows
+        if row.claim.user_source and not row.lost
+        if (row.verdict in undecided and can_be_tried(row.claim))
+        or (row.verdict is VerdictName.HOLDS and is_rate(row.claim))
+    ]
+    tasks = [
+        Task(
+            find_hardest_instance,
+            (claim, work.effort, work.seeds[0]),
+            SECONDS + time_limit(claim, work.effort),
+        )
+        for claim in claims
+    ]
+    if claims and not work.is_quiet:
+        names = ", ".join(claim.name for claim in claims)
+        terminal.note(f"harder instances are tried for {SECONDS:g} s each: {names}")
+    instances: dict[int, HardestInstance] = {}
+    for result in work.engine.do(tasks) if tasks else ():
+        if result.status == "done":
+            instances[result.index] = result.value
+        else:
+            name = claims[result.index].name
+            terminal.complain(f"{name}: no harder instance: {result.status}: {result.reason}.")
+    return [instances[index] for index in sorted(instances)]
+
+
+def harder_as_json(results: "Sequence[HardestInstance]") -> dict[str, Any]:
+    """Return it as ``pfbench verify --json`` has it: nothing where nothing was tried."""
+    return {"harder": [asdict(instance) for instance in results]} if results else {}
+
+
+def harder_in_words(
+    results: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
+) -> RenderableType | None:
+    """Return it as people read it; of bounds that hold with room, how they are tried."""
+    from pfbench.claims.harder_instances import can_be_tried
+
+    claims = {instance.claim for instance in results}
+    easy = [
+        row.claim.name
+        for row in rows
+        if row.claim.user_source and row.verdict == "holds" and row.claim.name not in claims
+        if can_be_tried(row.claim)
+    ]
+    lines = [instance.format() for instance in results]
+    if easy:
+        lines.append(
+            f"with room to spare: {', '.join(easy)}; --harder-instances tries other instances"
+        )
+    return Group(*(Text(escape_text(line)) for line in lines)) if lines else None

@@ -1,0 +1,68 @@
+"""``pfbench verify --power``: the smallest planted error that each claim's check finds."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pfbench.cli import terminal
+from pfbench.cli.report_command import command_line
+from pfbench.cli.terminal_tables import show
+
+if TYPE_CHECKING:
+    from pfbench.cli.verification_job import VerificationJob
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.power import PowerSearch
+
+
+def measure_power(work: "VerificationJob", longest: float | None) -> None:
+    """Tell the least error of each claim's method that is found; with full effort, by both.
+
+    Checks that take longer than so many seconds are not asked.
+    """
+    from pfbench.claims.catalogue import select_claims
+    from pfbench.verification.verdict_tables import power_table
+
+    searches = run_searches(work, select_claims(work.names, work.effort), longest)
+    rows = [
+        {
+            "claim": same[0].claim.name,
+            "method": same[0].claim.method,
+            "parameter": same[0].parameter,
+            "least": dict(zip(searches, (item.min_factor for item in same), strict=True)),
+            "asked": dict(zip(searches, (item.was_run for item in same), strict=True)),
+            "lost": dict(zip(searches, (item.lost_trials for item in same), strict=True)),
+        }
+        for same in zip(*searches.values(), strict=True)
+    ]
+    work.write({"schema": 1, "power": rows})
+    text = power_table(searches, command_line())
+    if work.table is not None:
+        terminal.write(text, work.table)
+    elif not work.is_quiet:
+        show(Text(text))
+
+
+def run_searches(
+    work: "VerificationJob", claims: "Sequence[Claim]", longest: float | None
+) -> "dict[str, list[PowerSearch]]":
+    """Return the searches for the least errors, at their end, by effort."""
+    from pfbench.verification.power import SEEDS, measure, searches
+    from pfbench.verification.session import select_by_effort
+
+    starteds: dict[str, list[PowerSearch]] = {}
+    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
+        started = searches(claims)
+        if starteds:
+            for search, existing in zip(started, starteds["quick"], strict=True):
+                search.skip_larger_errors(existing)
+        starteds[effort] = started
+        of_this = select_by_effort(claims, effort)
+        for search in started:
+            takes = search.claim.seconds(effort)
+            search.was_run = search.claim in of_this and (longest is None or takes <= longest)
+        tried = [item for item in started if item.was_run]
+        with work.steps(f"power, {effort}", None) as steps:
+            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
+            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+    return starteds

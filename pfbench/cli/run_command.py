@@ -1,0 +1,372 @@
+"""``pfbench run``: a sweep of many runs; what the store has is never run again."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+
+from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.base.escaping import escape_text
+from pfbench.cli import options
+from pfbench.cli.formatting import duration, format_count, format_if_known, plural, size
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.progress import StepProgress, run_kind
+from pfbench.cli.spec_runs import resolve_search
+from pfbench.cli.sweep_progress import SweepProgress
+from pfbench.cli.terminal import (
+    FAILURES,
+    INTERRUPTED,
+    announce_imports,
+    brief_json,
+    exit_if_failed,
+    fail,
+)
+from pfbench.cli.terminal_tables import Fact, columns, heading, lines, show_facts
+
+if TYPE_CHECKING:
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.engines.workers import Result
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.study import Spec
+
+_SHOWN = 12
+"""So many failed runs are printed; --json and --log have them all."""
+
+_TRIALS = 24
+"""So many settings are tried for a forecast, spread over the sweep."""
+
+_TRIAL_LIMIT = 100.0
+"""Seconds that a trial may take with all its preparations."""
+
+
+def run(
+    spec: Path = argument("SPEC.toml", "The sweep, or the spec of a report.", default=...),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    recomputed: str | None = option(
+        "STATUS", "Make stored runs of this status again: error, timeout."
+    ),
+    dry_run: bool = options.DRY_RUN,
+    as_json: bool = options.AS_JSON,
+    log: Path | None = option("FILE", "Append a line for each run to this file."),
+    quiet: bool = flag("No progress, no summary.", "--quiet"),
+) -> None:
+    """Make the many runs that a sweep plans.
+
+    A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
+    algorithms and measures may be your own, FILE.py:NAME[...]; these are printed, then imported and
+    called: a spec is a program, so read one that is not yours before you run it.
+
+    What the store has is not run again; after an interruption, or a crash, the same command goes on
+    where it stopped. A run that failed for want of memory, disk or a variable is kept like any
+    other: --again error makes it once more. At the end stands who needed how many calls to the
+    target. Exit status 1 if a run failed, or a method was refused on every problem.
+    """
+    from pfbench.base.checks import check_choice
+    from pfbench.runs.planning.spec import load_spec
+
+    options.check_writable_path(jobs, scheduler)
+    statuses = (
+        () if recomputed is None else (check_choice("--again", recomputed, ("error", "timeout")),)
+    )
+    planned = load_spec(spec)
+    announce_imports(planned.user_selectors, spec)
+    with _log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:
+        if dry_run:
+            _dry_run(planned, store, engine, statuses, as_json=as_json)
+            return
+        _run(planned, store, engine, reported, statuses, as_json=as_json, quiet=quiet)
+
+
+Log = Callable[[str], None]
+"""Is told a line."""
+
+
+@contextmanager
+def _log(path: Path | None) -> Iterator[Log]:
+    """Give what writes a line with the time to a file, at once; nothing if there is no file."""
+    if path is None:
+        yield lambda text: None
+        return
+    try:
+        file = path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
+    with file:
+
+        def line(text: str) -> None:
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            print(now, *map(escape_text, text.split()), file=file, flush=True)
+
+        yield line
+
+
+# --- running --------------------------------------------------------------------------------------
+
+
+def _run(
+    planned: "Spec",
+    folder: Path,
+    engine: "Engine",
+    log: Log,
+    recomputed: tuple[str, ...],
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from pfbench.cli.report_text import result_tables, results_as_json
+    from pfbench.reporting import collect_report
+    from pfbench.reporting.findings.ranking import ranking_summary
+    from pfbench.reporting.statistics.equal_counts import limits_by_plan
+    from pfbench.runs.execute import execute_sweep
+    from pfbench.runs.loop.stop import first_rows_reaching
+    from pfbench.runs.storage.store import Store
+
+    store = Store(folder)
+    planned = resolve_search(planned, store, engine, quiet=quiet or as_json, recomputed=recomputed)
+    plans = planned.runs()
+    total, limits = len(plans), limits_by_plan(planned)
+    log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
+    started = time.monotonic()
+    described: dict[PlannedRun, dict[str, Any]] = {}
+    outcomes: list[PlanOutcome] = []
+    failed: list[PlanOutcome] = []
+    refused: list[PlanOutcome] = []
+
+    board = SweepProgress(planned.name, total, engine.slots, quiet=quiet or as_json)
+    problem = ""
+
+    def report_missing(missing: "Iterable[PlannedRun]") -> None:
+        board.begin(map(run_kind, missing))
+
+    try:
+        with board:
+            for outcome in execute_sweep(plans, store, engine, report_missing, recomputed):
+                result = outcome.entry.run
+                board.count(outcome.origin, result.status, run_kind(outcome.plan), result.seconds)
+                _tell(log, outcome)
+                if result.status in FAILURES:
+                    failed.append(outcome)
+                elif result.status == "refused":
+                    refused.append(outcome)
+                if as_json or not quiet:
+                    run = ranking_summary(
+                        result, planned.targets[outcome.plan], limits[outcome.plan]
+                    )
+                    outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
+                if as_json:
+                    targets = first_rows_reaching(planned.targets[outcome.plan], result)
+                    described[outcome.plan] = _describe(outcome) | {"targets": targets}
+    except KeyboardInterrupt:
+        problem = "interrupted"
+    except PfbenchError as error:
+        if not board.new_runs and not isinstance(error, StorageError):
+            raise
+        problem = str(error).rstrip(".")
+    ended = f"{board.done} of {plural(total, 'run')} done, {board.failure_count} failed"
+    log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
+    if problem:
+        fail(
+            f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
+            "same command goes on from there.",
+            INTERRUPTED if problem == "interrupted" else 1,
+        )
+    if as_json or not quiet:
+        runs = [described[plan] for plan in plans] if as_json else []
+        report = collect_report(planned, outcomes)
+        counts = sorted(board.statuses.items(), key=lambda item: (-item[1], item[0]))
+        statuses = ", ".join(f"{n:,} {status}" for status, n in counts)
+        facts = [
+            Fact("name", planned.name, "sweep"),
+            Fact("store", str(folder), "store"),
+            Fact(
+                "planned", total, "runs", f"{total:,}: {_format_origins(board.origins, _ORIGINS)}"
+            ),
+            *(Fact(origin, board.origins[origin]) for origin in _ORIGINS),
+            Fact("failed", board.failure_count),
+            Fact("statuses", board.statuses, "status", statuses),
+            Fact("", None, "took", duration(time.monotonic() - started)),
+            Fact("results", results_as_json(report) if as_json else []),
+            Fact("runs", runs),
+        ]
+        displayed = [] if as_json else result_tables(report)
+        show_facts(facts, *displayed, _reasons(refused), _table(failed), as_json=as_json)
+    exit_if_failed(failed)
+    for method in _nowhere(planned, refused):
+        fail(f"{method} fits no problem of {planned.name}: every run of it was refused.", 1)
+
+
+def _tell(log: Log, outcome: "PlanOutcome") -> None:
+    plan, entry, run = outcome.plan, outcome.entry, outcome.entry.run
+    log(
+        f"{outcome.origin} {run.status} {plan.problem} {plan.algorithm} seed={plan.seed} "
+        f"iterations={run.iterations} seconds={run.seconds:.3g} "
+        f"retries={entry.notes.get('retries', 0)} key={entry.key[:12]} {run.stop_reason}"
+    )
+
+
+def _describe(outcome: "PlanOutcome") -> dict[str, Any]:
+    plan = outcome.plan
+    return {
+        "key": outcome.entry.key,
+        "how": outcome.origin,
+        "problem": plan.problem,
+        "algorithm": plan.algorithm,
+        "seed": plan.seed,
+        **brief_json(outcome.entry.run),
+        "retries": outcome.entry.notes.get("retries", 0),
+    }
+
+
+def _table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
+    """Return the table of the first failed runs, None if there are none."""
+    if not failed:
+        return None
+    displayed = [(outcome.plan, outcome.entry.run) for outcome in failed[:_SHOWN]]
+    rows = [
+        (str(plan.seed), run.status, plan.algorithm, run.stop_reason) for plan, run in displayed
+    ]
+    title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
+    return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
+
+
+def _reasons(refused: "Sequence[PlanOutcome]") -> RenderableType | None:
+    """Return the table of why methods were refused, each reason once; None if none was."""
+    if not refused:
+        return None
+    counts = Counter((outcome.plan.algorithm, outcome.entry.run.stop_reason) for outcome in refused)
+    rows = [(method, count, reason) for (method, reason), count in counts.most_common(_SHOWN)]
+    return heading("refused", columns(("algorithm", "runs", "reason"), rows, right=("runs",)))
+
+
+def _nowhere(planned: "Spec", refused: "Sequence[PlanOutcome]") -> Iterator[str]:
+    """Yield the first method of a sweep that fits none of its problems."""
+    plans = {outcome.plan for outcome in refused}
+    for study in planned.studies:
+        for entry in study.algorithms:
+            planned_runs = [
+                study.all_plans(on, entry, setting)
+                for on in study.problems
+                for setting in study.settings
+            ]
+            if plans and plans.issuperset(plan for some in planned_runs for plan in some):
+                yield entry.label
+                return
+
+
+def _format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """Return how many runs have each origin."""
+    return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
+
+
+_ORIGINS = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
+
+
+# --- the dry run ----------------------------------------------------------------------------------
+
+
+def _dry_run(
+    planned: "Spec", folder: Path, engine: "Engine", recomputed: tuple[str, ...], *, as_json: bool
+) -> None:
+    from pfbench.runs.engines.workers import Task, run_tasks
+    from pfbench.runs.execute import predict_origins
+    from pfbench.runs.forecast import run_trial
+
+    plans = list(dict.fromkeys([*planned.searches(), *planned.runs()]))
+    tuned = sum(len(study.seeds) for study in planned.studies for _ in study.iterate_tuned())
+    origins = predict_origins(plans, folder, engine, recomputed)
+    lacking = [plan for plan in plans if origins[plan] == "made"]
+    settings: dict[tuple[str, str], list[PlannedRun]] = {}
+    for plan in lacking:
+        settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
+    step = max(1, -(-len(settings) // _TRIALS))
+    chosen = list(settings.items())[::step]
+    tasks = [Task(run_trial, (same[0],), _TRIAL_LIMIT, same[0].code) for _, same in chosen]
+    rows: list[dict[str, Any]] = [
+        {"problem": problem, "algorithm": algorithm, "runs": len(same), **_UNKNOWN}
+        for (problem, algorithm), same in chosen
+    ]
+    with StepProgress("trials", len(tasks), "trials", quiet=as_json) as steps:
+        for result in run_tasks(tasks, min(engine.slots, options.cpus()) or 1):
+            rows[result.index] |= _trial(result)
+            steps.advance()
+    timed = [row for row in rows if row["seconds"] is not None]
+    tried = sum(row["runs"] for row in timed)
+    total = sum(row["seconds"] * row["runs"] for row in timed)
+    if tried:
+        # Those that were not tried are taken to be like the others.
+        total *= len(lacking) / tried
+    sizes = [row["bytes"] for row in rows if row["bytes"] is not None]
+    upper = max(sizes) * engine.slots if sizes else None
+    seconds = total / engine.slots if tried or not lacking else None
+    counts = Counter(origins[plan] for plan in plans)
+    kinds = (
+        plural(len({plan.problem for plan in plans}), "problem"),
+        plural(len({plan.algorithm for plan in plans}), "algorithm"),
+    )
+    facts = [
+        Fact("name", planned.name, "sweep"),
+        Fact("store", str(folder), "store"),
+        Fact("planned", len(plans), "runs", f"{len(plans):,}: {', '.join(kinds)}"),
+        *(Fact(name, counts[name]) for name in _ORIGINS),
+        Fact("", None, "of these", _format_origins(counts, _EXPECTED)),
+        Fact(
+            "tuned",
+            tuned,
+            "then" if tuned else "",
+            f"at least {format_count(tuned)} at what the search chooses",
+        ),
+        Fact("jobs", engine.slots, "jobs"),
+        Fact(
+            "bytes", upper, "memory", format_if_known(upper, lambda count: f"about {size(count)}")
+        ),
+        Fact(
+            "seconds",
+            seconds,
+            "time",
+            format_if_known(seconds, lambda time: f"about {duration(time)}"),
+        ),
+        Fact("settings", len(settings)),
+        Fact("trials", rows),
+    ]
+    title = f"trials of {len(rows)} of {plural(len(settings), 'setting')}"
+    show_facts(facts, heading(title, _trials(rows)), as_json=as_json)
+
+
+def _trial(result: "Result") -> dict[str, Any]:
+    """Return what a trial tells of a setting, or why it tells nothing."""
+    if result.value is None:
+        return {"failed": result.reason}
+    value = dict(result.value)
+    status, reason = value.pop("status", ""), value.pop("stop_reason", "")
+    return value | {"failed": f"{status}: {reason}" if status in FAILURES else ""}
+
+
+_UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "failed": ""}
+
+
+_EXPECTED = {
+    "stored": "are stored",
+    "cut": "will be cut from longer stored ones",
+    "made": "will be made",
+}
+
+
+def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    names = "runs", "iterations", "time each", "memory", "algorithm on problem"
+    words = {"iterations": format_count, "seconds": duration, "bytes": size}
+    displayed = []
+    for row in rows:
+        numbers = (format_if_known(row[name], word) for name, word in words.items())
+        remark = row["refused"] or row["failed"]
+        setting = lines(f"{row['algorithm']} on {row['problem']}", *([remark] if remark else []))
+        displayed.append((row["runs"], *numbers, setting))
+    return columns(names, displayed, right=names[:-1])

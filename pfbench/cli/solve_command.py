@@ -1,0 +1,383 @@
+"""``pfbench solve``: one run, or the same run with several seeds."""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from pfbench.base.errors import InputError
+from pfbench.base.files import atomic_write, check_writable
+from pfbench.base.selectors import Selector
+from pfbench.cli import terminal
+from pfbench.cli.formatting import duration, format_unmet, number, parameters_in_words, plural
+from pfbench.cli.formatting import format_count as whole_number
+from pfbench.cli.guarantee_report import guarantee_lines, guarantee_record
+from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal_tables import Line, columns, fields, fold_table, heading, show
+
+if TYPE_CHECKING:
+    from pfbench.runs.loop.resolved_run import ResolvedRun
+    from pfbench.runs.loop.run import Run
+    from pfbench.runs.planning.plan import PlannedRun
+
+TRACED = "objective,fw_gap"
+"""What a trace records if nothing else is asked for."""
+
+_SUFFIXES = (".csv", ".parquet")
+
+_LONG = 1e8
+"""A schedule of more iterations needs a limit, or a yes: nobody waits for it unawares."""
+
+_AS_IN = 'As in "{}", or your own, FILE.py:NAME[...].'
+
+
+def solve(
+    problem: str = option(
+        "PROBLEM", _AS_IN.format("nonconvex-logistic[source=a9a]"), "--problem", "-p", default=...
+    ),
+    algorithm: str = option(
+        "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
+    ),
+    seed: int = option("N", "Seed of the algorithm.", default=0),
+    repeat: int | None = option("K", "Run K seeds, from --seed on."),
+    budget: str | None = option(
+        "COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."
+    ),
+    stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
+    time_limit: float | None = option(
+        "S", "Most seconds, without measures and compilation; a run that does not stop is killed."
+    ),
+    measure: str | None = option(
+        "NAME,...",
+        f"What the trace records ({TRACED}, if there is a trace); your own: FILE.py:NAME.",
+    ),
+    every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
+    trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
+    yes: bool = flag(
+        f"Begin a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
+    ),
+    dry_run: bool = DRY_RUN,
+    as_json: bool = AS_JSON,
+) -> None:
+    """Run an algorithm on a problem: counts and measures.
+
+    Every oracle call is counted, exactly; measures are never counted. A selector is a name with
+    parameters in brackets; `pfbench info NAME` shows them, and a problem's measures.
+    """
+    from pfbench.base.checks import check_integer, check_real
+    from pfbench.base.counts import Budget
+
+    Selector.parse(problem)
+    Selector.parse(algorithm)
+    check_integer("--seed", seed, minimum=0)
+    seeds = range(
+        seed, seed + (1 if repeat is None else check_integer("--repeat", repeat, minimum=1))
+    )
+    check_integer("--every", every, minimum=1)
+    if time_limit is not None:
+        check_real("--time-limit", time_limit, above=0.0)
+    limits = None if budget is None else Budget.parse(budget)
+    measures = _names(measure, TRACED if trace else "")
+    if trace is not None:
+        _check_trace(trace)
+
+    from pfbench.cli.dry_run import show_expected
+    from pfbench.runs.loop.stop import Stop, list_recorded_measures
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.plugin_names import expand_measure_name, expand_plugin_name
+    from pfbench.runs.planning.resolve import resolve
+
+    problem = expand_plugin_name("problem", problem)
+    selector = str(Selector.parse(expand_plugin_name("algorithm", algorithm)))
+    target = None if stop is None else Stop.parse(stop)
+    if target is not None:
+        target = replace(target, measure=expand_measure_name(target.measure))
+    names, target = list_recorded_measures([expand_measure_name(name) for name in measures], target)
+    terminal.announce_imports((problem, selector, *names))
+    plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
+    with terminal.stdout_to_stderr(as_json):
+        ready = resolve(plan).run_setup
+    if dry_run:
+        show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
+        return
+    if limits is None and time_limit is None and not yes:
+        _check_length(ready, seeds)
+    with terminal.stdout_to_stderr(as_json):
+        runs = _run_all(ready, plan, seeds, quiet=as_json)
+    if as_json:
+        described = [_run_record(run, guarantee_record(ready, [run])) for run in runs]
+        terminal.print_json(described[0] if repeat is None else described)
+    elif repeat is None:
+        show_run(runs[0], guarantee_lines(guarantee_record(ready, runs), 1))
+    else:
+        show_runs(runs, guarantee_lines(guarantee_record(ready, runs), len(runs)))
+    if trace is not None:
+        _write_trace(runs, trace, with_seed=repeat is not None)
+    # The user interrupts one that is killed.
+    status = terminal.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
+    terminal.exit_if(any(run.status in terminal.FAILURES for run in runs), status)
+
+
+def _check_length(run: "ResolvedRun", seeds: range) -> None:
+    """Refuse a schedule of very many iterations, and say how long it would take."""
+    length = run.length
+    if length is None or length <= _LONG:
+        return
+    from pfbench.runs.forecast import forecast
+
+    result = forecast(run, seed=seeds[0], budget=None, time_limit=None)
+    if result.iterations is None or result.iterations <= _LONG:
+        return
+    time = f", about {duration(result.seconds)}" if result.seconds else ""
+    raise InputError(
+        f"{run.selector} would make {whole_number(length)} iterations{time} a run: give it "
+        "--budget or --time-limit, other parameters, or --yes."
+    )
+
+
+def _run_record(run: "Run", promise: object) -> dict[str, object]:
+    location = None if run.error_location is None else run.error_location._asdict()
+    return run.as_json() | {"promised": promise, "place": location, "note": run.note}
+
+
+def _names(text: str | None, default: str) -> list[str]:
+    names = [name.strip() for name in (default if text is None else text).split(",")]
+    if text is not None and not all(names):
+        raise InputError(f"cannot read --measure {text!r}: write NAME or NAME,NAME.")
+    if len(set(names)) < len(names):
+        raise InputError(f"--measure {text!r} names a measure twice.")
+    return [name for name in names if name]
+
+
+def _run_all(
+    resolved_run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, quiet: bool
+) -> "list[Run]":
+    """Run each seed, up to the one that the user interrupts."""
+    name = resolved_run.algorithm.name
+    runs: list[Run] = []
+    for seed in seeds:
+        title = name if len(seeds) == 1 else f"{name}, seed {seed}"
+        with StepProgress(title, resolved_run.length, "iterations", quiet=quiet) as steps:
+            run = _run(resolved_run, plan, seed, steps)
+        runs.append(run)
+        if len(seeds) > 1 and not quiet and not terminal.console(error=True).is_terminal:
+            took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
+            terminal.note(f"{title}: {run.status}, {took}")
+        if run.status == "killed":
+            break
+    return runs
+
+
+def _run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
+    """Make a run here; one with a time limit in a process that can be killed."""
+    from pfbench.oracles import Ledger
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.run_task import execute_plan, make_unfinished_run, run_from_result
+    from pfbench.runs.engines.workers import Task
+    from pfbench.runs.loop.drive import drive
+
+    if plan.time_limit is None:
+        return drive(
+            run,
+            Ledger(plan.budget),
+            seed=seed,
+            every=plan.every,
+            stop=plan.stop,
+            watch=lambda progress: steps.reach(progress.iterations),
+        )
+    plan = replace(plan, seed=seed)
+    try:
+        (result,) = LocalProcesses(1).do([Task(execute_plan, (plan,))])
+    except KeyboardInterrupt:
+        return make_unfinished_run(plan, "killed", "interrupted by the user")
+    return run_from_result(plan, result)
+
+
+# --- the trace ------------------------------------------------------------------------------------
+
+
+def _check_trace(path: Path) -> None:
+    """Refuse a trace file that could not be written, before anything runs."""
+    if path.suffix not in _SUFFIXES:
+        raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
+    check_writable(path, f"--trace {path}")
+
+
+def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
+    """Write the traces of all runs to one file; an interruption leaves the file as it was."""
+    import pandas as pd
+
+    rows = pd.concat([run.trace for run in runs], ignore_index=True)
+    if with_seed:
+        rows.insert(0, "seed", [run.seed for run in runs for _ in run.rows])
+    try:
+        with atomic_write(path) as file:
+            if path.suffix == ".csv":
+                rows.to_csv(file, index=False)
+            else:
+                rows.to_parquet(file, index=False)
+    except OSError as error:
+        terminal.fail(f"the trace {path} could not be written ({error.strerror}).")
+
+
+# --- what people read -----------------------------------------------------------------------------
+
+
+def show_run(run: "Run", neighbour: Sequence[Line] = ()) -> None:
+    """Print one run."""
+    from pfbench.runs.loop.run import NO_RESULT
+
+    inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
+    subject: list[Line] = [
+        *_run_facts(run),
+        ("seed", str(run.seed)),
+        ("status", f"{run.status}: {run.stop_reason}"),
+        ("iterations", run.iterations),
+        ("time", f"{duration(run.seconds)}{inside}"),
+        ("note", run.note),
+        *neighbour,
+    ]
+    output = run.parameters.get("output", "last")
+    failed = run.status in NO_RESULT
+    final = None if failed else heading(f"measures at the output ({output})", _final(run))
+    trace = _trace(run) if run.iterations or not failed else None
+    show(fields(subject), heading("oracle calls", _counts(run)), final, trace)
+    if failed:
+        report_failure(run)
+
+
+def report_failure(run: "Run", schedule_source: str = "") -> None:
+    """Say on the standard error why a run failed, in which line, and what the line is."""
+    after = f"after {plural(run.iterations, 'iteration')}"
+    terminal.complain(f"{schedule_source}{run.status} {after}: {run.stop_reason}")
+    if run.error_location is not None:
+        terminal.note(
+            f"  {run.error_location.file}:{run.error_location.line}: {run.error_location.code}"
+        )
+
+
+def _run_facts(run: "Run") -> list[tuple[str, str]]:
+    """Return what is run on what, which no seed changes."""
+    return [
+        ("problem", run.problem),
+        ("algorithm", run.algorithm),
+        ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
+        ("not met", format_unmet(run.unmet_assumptions)),
+    ]
+
+
+def _counts(run: "Run") -> RenderableType:
+    from pfbench.base.counts import MEANING
+
+    rows = [(name, count, MEANING[name]) for name, count in _collect_nonzero_counts(run).items()]
+    return columns(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
+
+
+def _collect_nonzero_counts(run: "Run") -> dict[str, int]:
+    """Return the oracle calls of the kinds that the run made."""
+    return {name: count for name, count in run.counts.as_dict().items() if count}
+
+
+def _final(run: "Run") -> Table:
+    from pfbench.measures import MEANING
+
+    rows = [
+        (name, number(run.final[name]), MEANING[name].summary if name in MEANING else "")
+        for name in _list_displayed_measures([run])
+    ]
+    return columns(("name", "value", "meaning"), rows, right=("value",))
+
+
+_ROWS = 12
+"""So many rows of a trace are printed, spread over the run; --trace writes them all."""
+
+
+def _trace(run: "Run") -> RenderableType | None:
+    """Return the trace of what was measured, None if nothing was."""
+    import numpy as np
+
+    from pfbench.runs.loop.run import TRACE_COLUMNS, lower_ends
+
+    # Not `run.trace`: pandas takes longer to import than a small run does.
+    trace = dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
+    exact = [
+        name
+        for name in lower_ends(run.columns)
+        if np.array_equal(trace[name], trace[name.removesuffix("_lower")], equal_nan=True)
+    ]
+    measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
+    if not measured:
+        return None
+    counts = _collect_nonzero_counts(run)
+    last = len(run.rows) - 1
+    chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
+    rows = [
+        (
+            *(f"{trace[name][k]:,}" for name in ("iteration", *counts)),
+            *("" if math.isnan(trace[name][k]) else number(trace[name][k]) for name in measured),
+        )
+        for k in chosen
+    ]
+    names = ["iteration", *counts, *map(str, measured)]
+    title = f"trace ({len(chosen)} of {plural(len(run.rows), 'row')}; --trace FILE writes all)"
+    # What does not fit beside comes below, behind the first column.
+    return heading(title, fold_table(names, rows, right=names))
+
+
+def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
+    """Return the final measures without the lower ends of intervals that are exact in all runs."""
+    from pfbench.runs.loop.run import lower_ends
+
+    lower = lower_ends(runs[0].final)
+    return [
+        name
+        for name in runs[0].final
+        if name not in lower
+        or any(run.final[name] != run.final[name.removesuffix("_lower")] for run in runs)
+    ]
+
+
+def show_runs(runs: "Sequence[Run]", neighbour: Sequence[Line] = ()) -> None:
+    """Print several runs that differ by their seed: medians and ranges."""
+    from pfbench.runs.loop.run import NO_RESULT
+
+    first = runs[0]
+    statuses = Counter(run.status for run in runs)
+    spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
+    for name in first.counts.as_dict():
+        if any(name in _collect_nonzero_counts(run) for run in runs):
+            spread[name] = [_collect_nonzero_counts(run).get(name, 0) for run in runs]
+    spread["seconds"] = [run.seconds for run in runs]
+    answered = [run for run in runs if run.status not in NO_RESULT]
+    if answered:  # what is measured of a failed run is no result
+        spread |= {
+            name: [run.final.get(name) for run in answered]
+            for name in _list_displayed_measures(answered)
+        }
+    names = "name", "median", "least", "largest"
+    rows = [(name, *_range(values)) for name, values in spread.items()]
+    seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
+    ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
+    failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
+    title = f"{plural(len(runs), 'run')}{failed}, measures at the output"
+    table = columns(names, rows, right=names[1:])
+    show(fields([*_run_facts(first), seeds, ended, *neighbour]), heading(title, table))
+    for run in runs:
+        if run.status in terminal.FAILURES:
+            report_failure(run, f"seed {run.seed}: ")
+
+
+def _range(values: list[float | None]) -> tuple[str, str, str]:
+    existing = [value for value in values if value is not None]
+    if not existing:
+        return ("not defined", "", "")
+    result = (statistics.median(existing), min(existing), max(existing))
+    is_complete = all(isinstance(value, int) for value in existing)
+    return tuple(f"{v:,.10g}" if is_complete else number(v) for v in result)  # type: ignore[return-value]

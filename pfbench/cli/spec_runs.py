@@ -1,0 +1,65 @@
+"""The runs of a spec: first the search of what is tuned, then all others."""
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pfbench.cli.progress import StepProgress, run_kind
+from pfbench.cli.terminal import keep_signal_handlers, note
+
+if TYPE_CHECKING:
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.study import Spec
+    from pfbench.runs.storage.store import Store
+
+
+def resolve_search(
+    spec: "Spec",
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+    recomputed: Collection[str] = (),
+) -> "Spec":
+    """Return a spec with its tuned methods at what the search chooses, which is made if need be."""
+    from pfbench.runs.tuning import resolve_tuning
+
+    def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
+        return make_runs(
+            f"{spec.name}, search", plans, store, engine, quiet=quiet, recomputed=recomputed
+        )
+
+    return resolve_tuning(spec, make)
+
+
+def make_runs(
+    title: str,
+    plans: "Sequence[PlannedRun]",
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+    then: str = "",
+    recomputed: Collection[str] = (),
+) -> "list[PlanOutcome]":
+    """Make the runs that a store lacks, and tell how far they are; `then` says what follows.
+
+    With `recomputed`, as `sweep` takes it.
+    """
+    from pfbench.runs.execute import execute
+
+    progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
+    with keep_signal_handlers("run", Path(store.folder)), progress as steps:
+        outcomes = execute(
+            plans,
+            store,
+            engine=engine,
+            progress=steps.count_run,
+            on_missing=lambda missing: steps.begin(map(run_kind, missing)),
+            recomputed=recomputed,
+        )
+    if not quiet:
+        note(f"{title}: {steps.format_made()}{then}")
+    return outcomes

@@ -1,0 +1,355 @@
+"""``pfbench store``: what has been run."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pfbench.base.errors import InputError
+from pfbench.base.escaping import escape_text
+from pfbench.base.failures import end_sentence
+from pfbench.base.selectors import matches
+from pfbench.base.verdicts import VERDICT_NAMES
+from pfbench.cli.formatting import plural, size
+from pfbench.cli.options import AS_JSON, STORE, argument, flag, make_untrusted_engine, option
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal import (
+    complain,
+    console,
+    dataclass_fields,
+    exit_if,
+    fail,
+    log_reruns,
+    print_json,
+)
+from pfbench.cli.terminal_tables import Fact, show, show_facts
+from pfbench.runs.storage.entry_kinds import KINDS
+
+if TYPE_CHECKING:
+    from pfbench.runs.storage.index import Listing, Row
+    from pfbench.runs.storage.maintenance import DamageReport
+    from pfbench.runs.storage.store import Store
+
+app = typer.Typer(rich_markup_mode=None)
+
+PROBLEM = option("NAME", "Those on this problem: a name, or a selector.")
+ALGORITHM = option("NAME", "Those of this algorithm: a name, or a selector.")
+STATUS = option("STATUS", "Those of this status.")
+
+_SHOWN = ("shown", "not shown", "certified", "not certified")
+_LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
+
+
+@app.callback()
+def store() -> None:
+    """List, check, merge and export what is stored."""
+
+
+@app.command("list")
+def list_entries(
+    folder: Path = STORE,
+    kind: str | None = option("KIND", f"Those of this kind: {', '.join(KINDS)}."),
+    problem: str | None = PROBLEM,
+    algorithm: str | None = ALGORITHM,
+    status: str | None = STATUS,
+    as_json: bool = AS_JSON,
+) -> None:
+    """List what is stored.
+
+    A damaged file is reported, and left where it is: see `pfbench store check`.
+    """
+    listing, rows = _select_rows(_open(folder), kind, problem, algorithm, status)
+    if as_json:
+        # Line by line: a store may have very many.
+        print("[" + ",\n ".join(json.dumps(_json_row(row)) for row in rows) + "]")
+    else:
+        _show_rows(rows, len(listing.rows), console().width)
+    _report_damage(listing)
+
+
+@app.command()
+def check(
+    folder: Path = STORE,
+    repair: bool = flag("Set damaged files aside, to be made again.", "--repair"),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Read every file whole, and report those that are damaged.
+
+    Exit status 1 if any is.
+    """
+    from pfbench.runs.storage.maintenance import check_files
+
+    opened = _open(folder)
+    with StepProgress("checking", None, "files", quiet=as_json) as steps:
+        number, damaged = check_files(opened, repair=repair, progress=steps.advance)
+    if as_json:
+        print_json({"schema": 1, "files": number, "damaged": _as_json(damaged)})
+    else:
+        show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
+    _complain(damaged)
+    exit_if(damaged)
+
+
+@app.command()
+def gc(
+    folder: Path = STORE,
+    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Remove leftovers, and what an older source made.
+
+    Leftovers are temporary files that a killed process left an hour ago, and files that only
+    earlier versions of pfbench read. What is set aside is always kept, and so is what does not say
+    which source made it, or is of somebody's own module.
+    """
+    from pfbench.runs.storage.maintenance import RETAINED_KINDS, collect_garbage
+
+    opened = _open(folder)
+    with StepProgress("clearing", None, "runs", quiet=as_json) as steps:
+        report = collect_garbage(opened, dry_run=dry_run, progress=steps.advance)
+    removed = "would be removed" if dry_run else "removed"
+    outdated, leftovers = [key for _, key in report.outdated_entries], report.leftovers
+    older = f"entries of an older source, {removed}"
+    needless = f"temporary and needless files, {removed}"
+    facts = [
+        Fact("dry_run", dry_run),
+        Fact("outdated", outdated, f"{len(outdated):,}", older),
+        Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
+        Fact("bytes", report.bytes, size(report.bytes), "in all"),
+        Fact("kept", report.retained),
+        *(
+            Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
+            for name, n in report.retained.items()
+        ),
+    ]
+    show_facts(facts, as_json=as_json)
+
+
+@app.command()
+def merge(
+    other: Path = argument("DIR", default=...),
+    folder: Path = STORE,
+    share: float | None = option(
+        "SHARE", "Make this part of its runs again first, as in 0.05, and compare.", "--rerun"
+    ),
+    jobs: int | None = option(
+        "N", "Of --rerun: so many at a time.", show_default="the number of CPUs"
+    ),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Copy what another store, DIR, has.
+
+    Where both have a key, they must agree in everything but times; if not, that entry is refused
+    by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
+
+    With --rerun, runs that are chosen at random are made again; if one has another key, other
+    counts or another trace, in any bit, nothing is copied.
+    """
+    from pfbench.runs.storage.maintenance import merge as merge_all
+    from pfbench.runs.storage.store import Store
+
+    if not (other / "runs").is_dir():
+        raise InputError(f"there is no store in {other}: name the folder of one.")
+    source = _open(other)
+    begin: dict[str, Any] = {"schema": 1}
+    if share is not None:
+        begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
+    with StepProgress("merging", None, "files", quiet=as_json) as steps:
+        report = merge_all(Store(folder), source, progress=steps.advance)
+    if as_json:
+        names = "kind", "key", "differs_in"
+        refused = [dict(zip(names, item, strict=True)) for item in report.refused]
+        begin |= {"taken": report.added, "equal": report.equal}
+        print_json(begin | {"refused": refused, "damaged": _as_json(report.damaged)})
+    else:
+        numbers = (f"{report.added:,} copied", f"{report.equal:,} there already")
+        show(", ".join((*numbers, f"{len(report.refused):,} refused")))
+    for kind, key, subject in report.refused:
+        complain(f"{kind} {key} is refused: the two stores differ in its {subject}.")
+    _complain(report.damaged)
+    exit_if(report.refused or report.damaged)
+
+
+def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
+    """Make a share of a store's runs again; end the command if one differs."""
+    from pfbench.base.checks import check_real
+    from pfbench.runs.rerun import rerun
+
+    check_real("--rerun", share, above=0.0, upper=1.0)
+    report = rerun(source, share, make_untrusted_engine(jobs), notify=log_reruns(quiet=quiet))
+    for reason, many in report.left_out.items():
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}")
+    for key, subject in report.differing:
+        complain(f"run {key} is not what its key says: made again, it differs in its {subject}.")
+    if report.differing:
+        fail(
+            f"{plural(len(report.differing), 'run')} of {source.folder} differ: nothing is copied."
+        )
+    if not quiet:
+        show(f"{plural(report.agreeing, 'run')} made again, all with the same bits")
+    return {"agree": report.agreeing, "left_out": dict(report.left_out)}
+
+
+@app.command("pack-down")
+def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
+    """Gather runs that have a file each into segments, of which a million are listed in seconds.
+
+    A sweep does so by itself beyond 10,000 such files. Exit status 1 if a file is damaged: it stays
+    where it is.
+    """
+    from pfbench.runs.storage.compaction import compact as gather
+
+    opened = _open(folder)
+    opened.check_writable()
+    with StepProgress("packing", None, "runs", quiet=as_json) as steps:
+        report = gather(opened, progress=steps.advance)
+    if as_json:
+        damaged = [key for key, _ in report.damaged]
+        numbers = {"runs": report.runs, "segments": report.segments}
+        print_json({"schema": 1, **numbers, "damaged": damaged})
+    else:
+        show(f"{plural(report.runs, 'run')} packed into {plural(report.segments, 'segment')}")
+    for key, damage in report.damaged:
+        complain(f"run {key} is damaged: {damage}; see `pfbench store check`.")
+    exit_if(report.damaged)
+
+
+@app.command()
+def export(
+    form: str = argument("FORMAT", default=...),
+    output: Path = option("DIR", "An empty folder, or none yet.", "--output", "-o", default=...),
+    folder: Path = STORE,
+    problem: str | None = PROBLEM,
+    algorithm: str | None = ALGORITHM,
+    status: str | None = STATUS,
+    measure: str = option("NAME", "The value, for coco and iohprofiler.", default=""),
+    count: str = option("NAME", "The evaluations: a count, or iteration.", default="sfo"),
+    optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
+    dimension: int | None = option("N", "Of all problems.", show_default="as stored with each run"),
+    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
+    spec: Path | None = option("SPEC.toml", "Those that this plans, under the names it gives."),
+) -> None:
+    """Write stored runs as tables, or for other tools.
+
+    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV a text that a
+    spreadsheet would evaluate begins with a quote.
+    """
+    from pfbench.base.checks import check_choice, check_integer, check_real
+    from pfbench.base.counts import COUNTED
+    from pfbench.runs.planning.spec import load_spec
+    from pfbench.runs.storage.exports import FORMATS
+    from pfbench.runs.storage.exports import export as write
+    from pfbench.runs.storage.exports.measure_curves import ExportView
+    from pfbench.runs.storage.exports.naming import namings
+
+    check_choice("format", form, FORMATS)
+    check_choice("--count", count, (*COUNTED, "iteration"))
+    check_real("--optimum", optimum)
+    if dimension is not None:
+        check_integer("--dimension", dimension, minimum=1)
+    opened = _open(folder)
+    names = {} if spec is None else namings(load_spec(spec))
+    listing, rows = _select_rows(opened, "run", problem, algorithm, status)
+    if spec is not None:
+        rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]
+    view = ExportView(measure, count, optimum, dimension, raw, names)
+    files, left_out = write(opened, rows, form, output, view)
+    number = len(rows) - sum(left_out.values())
+    show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")
+    for reason, many in left_out.items():
+        complain(f"{plural(many, 'run')} left out: {end_sentence(reason)}")
+    _report_damage(listing)
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def _open(folder: Path) -> "Store":
+    from pfbench.runs.storage.store import Store
+
+    return Store(folder, make=False)
+
+
+def _select_rows(
+    store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
+) -> "tuple[Listing, list[Row]]":
+    """Return all that is stored, and what passes the filters.
+
+    Unknown kinds and statuses are refused.
+    """
+    from pfbench.base.checks import check_choice
+    from pfbench.runs.loop.run import STATUSES
+
+    if kind is not None:
+        check_choice("--kind", kind, KINDS)
+    if status is not None:
+        check_choice("--status", status, (*STATUSES, *VERDICT_NAMES, *_SHOWN))
+    arguments = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
+    values = {name: value for name, value in arguments.items() if value is not None}
+    listing = store.listing()
+    rows = (
+        row
+        for row in listing.rows
+        if all(matches(row[name] or "", values[name]) for name in values)
+    )
+    return listing, sorted(rows, key=_order)
+
+
+def _order(row: "Row") -> tuple[object, ...]:
+    """Return what entries are sorted by: kind, problem, algorithm, seed."""
+    names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
+    return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
+
+
+def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is listed of a row, its times as numbers that JSON knows."""
+    row = {name: value for name, value in row.items() if name not in ("family", "limits")}
+    seconds = row["seconds"]
+    finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
+    return {**row, "seconds": seconds if finite else None}
+
+
+def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
+    # By hand: a table that fits its columns to 100,000 rows would take a minute.
+    head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    _show_line(_LINE.format(*head), "", width)
+    for row in rows:
+        start = [row[name] for name in ("kind", "status", "seed", "iterations")]
+        seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
+        subject = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
+        cells = (*start, seconds, row["key"][:12], "")
+        texts = ("" if cell is None else str(cell) for cell in cells)
+        _show_line(escape_text(_LINE.format(*texts)), escape_text(subject), width)
+    rest = f" of {stored:,}" if stored != len(rows) else ""
+    print(f"\n{len(rows):,}{rest} stored")
+
+
+_INDENT = 4
+
+
+def _show_line(line: str, subject: str, width: int) -> None:
+    """Print a line, and what is stored: below, indented, where it does not fit behind."""
+    if len(line) + len(subject) <= width:
+        print(f"{line}{subject}".rstrip())
+        return
+    print(line[:width].rstrip())
+    rest, width = line[width:].strip() + subject, max(width - _INDENT, 1)
+    for start in range(0, len(rest), width):
+        print(f"{'':{_INDENT}}{rest[start : start + width].rstrip()}")
+
+
+def _report_damage(listing: "Listing") -> None:
+    for kind, key, damage in listing.damaged:
+        complain(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
+
+
+def _as_json(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
+    return [dataclass_fields(damage, path="file", aside="set_aside") for damage in damaged]
+
+
+def _complain(damaged: Sequence["DamageReport"]) -> None:
+    for damage in damaged:
+        aside = "" if damage.aside is None else f"; set aside as {damage.aside}"
+        complain(f"{damage.path} is damaged: {damage.reason} ({damage.detail}){aside}.")

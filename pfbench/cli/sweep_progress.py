@@ -1,0 +1,117 @@
+"""How far a sweep is: a live table on a terminal, now and then a plain line elsewhere."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Self
+
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from pfbench.base.escaping import escape_text
+from pfbench.cli.formatting import duration
+from pfbench.cli.progress import Kind, ReportPace, remaining_text
+from pfbench.cli.terminal import FAILURES, console
+
+
+class SweepProgress:
+    """The runs of a sweep that are done, running, failed and left, and the time that is left.
+
+    Parameters
+    ----------
+    title
+        Name of the sweep.
+    total
+        Number of planned runs.
+    slots
+        Number of runs at a time.
+    quiet
+        Say nothing.
+    """
+
+    def __init__(self, title: str, total: int, slots: int, *, quiet: bool) -> None:
+        self._title, self._total, self._slots = escape_text(title), total, slots
+        self._console = console(error=True)
+        self._is_quiet = quiet
+        self._pace = ReportPace(slots)
+        self.origins: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self._live: Live | None = None
+        if self._console.is_terminal and not quiet:
+            self._live = Live(
+                get_renderable=self.table,
+                console=self._console,
+                transient=True,
+                refresh_per_second=2,
+            )
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def begin(self, kinds: Iterable[Kind] = ()) -> None:
+        """Start the clock: the runs that are not there, of these kinds, begin now."""
+        self._pace = ReportPace(self._slots, kinds)
+
+    def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:
+        """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
+        if origin == "made" and kind:
+            self._pace.note(kind, seconds)
+        self.origins[origin] += 1
+        self.statuses[status] += 1
+        left, last = self.seconds_left, self.done == self._total
+        if self._live is None and not self._is_quiet and not last and self._pace.is_due(left):
+            self._console.print(f"{self._title}: {self.format()}")
+
+    @property
+    def new_runs(self) -> int:
+        """Number of runs that were made now; what is stored or cut is there at once."""
+        return self.origins["made"]
+
+    @property
+    def done(self) -> int:
+        """Number of runs that are there."""
+        return self.origins.total()
+
+    @property
+    def failure_count(self) -> int:
+        """Number of runs that failed."""
+        return sum(self.statuses[status] for status in FAILURES)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that the others will take; None while the estimate is not steady."""
+        remaining = self._total - self.done
+        share = self.new_runs / max(1, self.new_runs + remaining)
+        return self._pace.steady(self._pace.remaining_seconds(self.new_runs, remaining), share)
+
+    def format(self) -> str:
+        """Return the numbers in a line."""
+        failed = f", {self.failure_count:,} failed" if self.failure_count else ""
+        return (
+            f"{self.done:,} of {self._total:,} runs done{failed}{remaining_text(self.seconds_left)}"
+        )
+
+    def table(self) -> Table:
+        """Return the numbers as a table."""
+        remaining = self._total - self.done
+        running = min(self._slots, remaining)
+        left = self.seconds_left
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for name in (self._title, "done", "running", "failed", "remaining", "time left"):
+            table.add_column(Text(name), justify="left" if name == self._title else "right")
+        table.add_row(
+            ProgressBar(total=self._total, completed=self.done, width=30),
+            f"{self.done:,}",
+            f"{running:,}",
+            Text(f"{self.failure_count:,}", style="bold red" if self.failure_count else ""),
+            f"{remaining - running:,}",
+            "estimating" if left is None else duration(left),
+        )
+        return table

@@ -1,0 +1,179 @@
+"""What is printed: JSON for programs, and sentences on the standard error."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from pfbench.base.errors import StorageError
+from pfbench.base.escaping import escape_text
+from pfbench.base.failures import end_sentence
+from pfbench.cli.formatting import plural
+
+if TYPE_CHECKING:
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.loop.run import Run
+
+_UNBOUNDED = 10_000
+"""Width of lines that go to a file or a program: nothing is wrapped."""
+
+_NOTEBOOK = "JPY_PARENT_PID"
+"""What the kernel of a notebook says to the programs that it starts."""
+
+STANDARD_OUTPUT = Path("-")
+"""What an option that takes a file takes for the standard output."""
+
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
+FAILURES = ("diverged", "error", "killed")
+"""Statuses of a run with which the command fails."""
+
+
+def console(*, error: bool = False) -> Console:
+    """Return the console of the standard output, or of the standard error."""
+    # A cell of a notebook shows what a program prints, and asks it for colours.
+    forced = False if _NOTEBOOK in os.environ else None
+    console = Console(
+        stderr=error, highlight=False, markup=False, emoji=False, force_terminal=forced
+    )
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNBOUNDED
+    return console
+
+
+def complain(message: str) -> None:
+    """Print one sentence on the standard error."""
+    print(f"pfbench: {escape_text(' '.join(message.split()))}", file=sys.stderr, flush=True)
+
+
+def note(line: str) -> None:
+    """Print a line on the standard error."""
+    console(error=True).print(escape_text(line))
+
+
+def log_reruns(*, quiet: bool) -> Callable[[str], None]:
+    """Return what says on the standard error which run is made again."""
+    return lambda text: None if quiet else note(f"again: {text}")
+
+
+def stdout_to_stderr(as_json: bool) -> AbstractContextManager[object]:
+    """Let what somebody's own code prints go to the standard error, if JSON is all that is printed.
+
+    Where it is not, his lines stand among those of the command.
+    """
+    return redirect_stdout(sys.stderr) if as_json else nullcontext()
+
+
+def announce_imports(selectors: Iterable[str], source: object = "") -> None:
+    """Print the selectors MODULE:NAME[...] before they are imported and called, and what has them.
+
+    Raises
+    ------
+    InputError
+        If one cannot be read.
+    """
+    from pfbench.runs.planning.plan import user_imports
+
+    for text in user_imports(selectors):
+        if source:
+            complain(f"importing {text}, which {source} names.")
+        else:
+            note(f"importing {text}")
+
+
+@contextmanager
+def keep_signal_handlers(subject: str, folder: Path) -> Iterator[None]:
+    """If the user interrupts the block, say that what is finished is kept, and exit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        fail(
+            f"interrupted; every finished {subject} is kept in {folder}, and the same command goes on "  # noqa: E501
+            "from there.",
+            INTERRUPTED,
+        )
+
+
+def fail(message: str, status: int = 1) -> NoReturn:
+    """Print one sentence on the standard error, and end the command with a status."""
+    complain(message)
+    raise typer.Exit(status)
+
+
+def exit_if(failed: object, status: int = 1) -> None:
+    """End the command with the exit status of a failure, if there is one."""
+    if failed:
+        raise typer.Exit(status)
+
+
+def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
+    """Say which run failed first, and exit; if none failed, do nothing."""
+    if failed := [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]:
+        plan, run = failed[0].plan, failed[0].entry.run
+        fail(
+            f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
+            f"{plan.seed}: {run.status}: {end_sentence(run.stop_reason)}"
+        )
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON; what is not a finite number becomes null."""
+    print(json.dumps(_as_json_value(value), indent=2, allow_nan=False))
+
+
+def write_json(value: Any, target: Path) -> None:
+    """Write a value as JSON to a file, or print it for ``-``."""
+    if target == STANDARD_OUTPUT:
+        print_json(value)
+    else:
+        text = json.dumps(_as_json_value(value), indent=2, ensure_ascii=False, allow_nan=False)
+        write(text + "\n", target)
+
+
+def write(text: str, target: Path) -> None:
+    """Write a text to a file.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written.
+    """
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written ({error.strerror}).") from error
+
+
+def brief_json(run: "Run") -> dict[str, Any]:
+    """Return the main part of ``run.as_json()``."""
+    json = run.as_json()
+    names = "status", "stop_reason", "iterations", "counts", "seconds"
+    return {name: json[name] for name in names}
+
+
+def dataclass_fields(record: Any, **names: str) -> dict[str, Any]:
+    """Return the fields of a dataclass's object, those in `names` under other names."""
+    return {names.get(name, name): value for name, value in asdict(record).items()}
+
+
+def _as_json_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _as_json_value(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json_value(part) for part in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if hasattr(value, "item"):  # a NumPy number
+        return _as_json_value(value.item())
+    return str(value)

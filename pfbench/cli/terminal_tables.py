@@ -1,0 +1,165 @@
+"""Tables for people: columns, fields under one another, and facts that programs read too."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pfbench.base.escaping import escape_text
+from pfbench.cli.formatting import format_count, number
+from pfbench.cli.terminal import console, print_json
+
+Cell = str | Text | int | float | None
+"""What a table shows: counts with separators, other numbers to six digits, nothing for None."""
+
+Line = tuple[str, Cell]
+"""A name with its text."""
+
+
+READABLE = 100
+"""Columns of what is read as text: longer lines fold."""
+
+
+def show(*parts: RenderableType | None, limit: int | None = None) -> None:
+    """Print to the standard output, in so many columns at most; None is nothing."""
+    target = console()
+    if limit is not None:
+        target.width = min(target.width, limit)
+    escape_texts = [
+        escape_text(part, "\n") if isinstance(part, str) else part
+        for part in parts
+        if part is not None
+    ]
+    if target.is_terminal:
+        target.print(*escape_texts, sep="\n")
+        return
+    with target.capture() as captured:
+        target.print(*escape_texts, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def heading(title: str, *parts: RenderableType) -> RenderableType:
+    """Return parts under a title, with an empty line before it."""
+    content = (escape_text(part, "\n") if isinstance(part, str) else part for part in parts)
+    title = escape_text(title)
+    return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
+
+
+def lines(*texts: str) -> Text:
+    """Return a cell of several lines; a newline inside one of them begins none."""
+    return Text("\n".join(map(escape_text, texts)))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that programs read, or people, or both.
+
+    Attributes
+    ----------
+    name, value
+        As JSON has it; without a name only people see it.
+    title, text
+        As people read it; without a title only programs see it. The text is the value if not given.
+    """
+
+    name: str
+    value: Any
+    title: str = ""
+    text: Cell = None
+
+    @property
+    def line(self) -> Line:
+        """Title and text."""
+        if self.text is not None:
+            return self.title, self.text
+        listed = isinstance(self.value, (list, tuple))
+        return self.title, ", ".join(self.value) if listed else self.value
+
+
+def show_facts(
+    facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool, limit: int | None = None
+) -> None:
+    """Print facts as JSON (schema 1), or for people with parts below them, see `show`."""
+    if as_json:
+        print_json({"schema": 1, **fact_values(facts)})
+    else:
+        show(fields(fact_lines(facts)), *parts, limit=limit)
+
+
+def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
+    """Return facts as programs read them."""
+    return {fact.name: fact.value for fact in facts if fact.name}
+
+
+def fact_lines(facts: Iterable[Fact]) -> list[Line]:
+    """Return facts as people read them."""
+    return [fact.line for fact in facts if fact.title]
+
+
+def columns(
+    names: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    right: Sequence[str] = (),
+    wrap: bool = True,
+) -> Table:
+    """Return a table with a line of names; the first column and those in `right` never wrap."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(names):
+        table.add_column(
+            escape_text(name),
+            no_wrap=not wrap or index == 0 or name in right,
+            justify="right" if name in right else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(_render_cell, row))
+    return table
+
+
+def fold_table(
+    names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
+) -> RenderableType:
+    """Return a table whose cells never wrap; what does not fit comes below, behind the first."""
+    widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
+    blocks = [[0]]
+    for k in range(1, len(names)):
+        # A heading indents by two, and nothing stands behind the last column.
+        if len(blocks[-1]) > 1 and sum(widths[j] for j in (*blocks[-1], k)) > console().width:
+            blocks.append([0])
+        blocks[-1].append(k)
+    tables = [
+        columns(
+            [names[k] for k in block],
+            [[row[k] for k in block] for row in rows],
+            right=right,
+            wrap=False,
+        )
+        for block in blocks
+    ]
+    return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))
+
+
+def fields(lines: Iterable[Line]) -> Table:
+    """Return names and texts side by side; a name without a text is left out."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, text in lines:
+        if cell := _render_cell(text):
+            table.add_row(escape_text(name), cell)
+    return table
+
+
+def _render_cell(cell: Cell) -> str | Text:
+    if isinstance(cell, Text):
+        return cell
+    if isinstance(cell, str):
+        return escape_text(cell)
+    if cell is None:
+        return ""
+    return number(cell) if isinstance(cell, float) else format_count(cell)

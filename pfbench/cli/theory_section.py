@@ -1,0 +1,82 @@
+"""What a report says of claims about its methods: rates, and the verdicts that a store has."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.workers import Result, Task
+
+if TYPE_CHECKING:
+    from pfbench.reporting.report import Report
+    from pfbench.runs.storage.store import Store
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.verdict import Verdict
+
+_MEASURES = {
+    "V <= eps": ("fw_gap", 1.0),
+    "|G|^2 <= eps": ("gradient_mapping_sq", 1.0),
+    "|G| <= eps": ("gradient_mapping_sq", 2.0),
+    "f - min f <= eps": ("suboptimality", 1.0),
+}
+"""By criterion, the measure of the trace and the power of eps that it is."""
+
+
+class _LookupEngine(ThisProcess):
+    """Does no task: what is asked is only looked up."""
+
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """See `Engine.do`."""
+        return (Result(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
+
+
+def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
+    """Return a report with what is claimed of its methods.
+
+    Parameters
+    ----------
+    stores
+        Where verdicts are looked up, made from the present source; nothing is put to the test.
+        Without any, no verdict is known.
+    """
+    from pfbench.claims.catalogue import claims_about
+
+    methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
+    claims = [claim for method in methods for claim in claims_about(method)]
+    verdicts = {name: verdict for store in stores for name, verdict in _verdicts(claims, store)}
+    theory = MethodTheory(
+        tuple(rate for claim in claims for rate in _rates(claim)),
+        tuple(_make_stated_claim(claim, verdicts.get(claim.name)) for claim in claims),
+    )
+    return replace(report, theory=theory)
+
+
+def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
+    """Yield what a store knows of claims, by their names: the full effort after the quick."""
+    from pfbench.verification.session import Session
+
+    for effort in ("quick", "full"):
+        session = Session(engine=_LookupEngine(), effort=effort, store=store)
+        rows = session.verify(claims).rows
+        yield from ((row.claim.name, row) for row in rows if not row.lost)
+
+
+def _make_stated_claim(claim: "Claim", verdict: "Verdict | None") -> StatedClaim:
+    statement = (verdict.verdict, verdict.reason) if verdict else ("", "")
+    return StatedClaim(claim.name, claim.method, claim.source, claim.statement, *statement)
+
+
+def _rates(claim: "Claim") -> Iterator[RateLine]:
+    """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls.
+
+    Whether f is convex is not known of the problems of a report: what needs it is left out.
+    """
+    if claim.complexity is None or any("convex" in assumed for assumed in claim.assumptions):
+        return
+    measure, of_eps = _MEASURES[claim.complexity.criterion]
+    for kind, order in claim.complexity.orders.items():
+        if order.eps > 0.0:
+            text = f"{claim.name}, {order} {kind} to {claim.complexity.criterion}"
+            power = of_eps / order.eps
+            yield RateLine(claim.name, claim.method, measure, kind.lower(), power, text)

@@ -1,0 +1,113 @@
+"""Somebody's own things as `list` and `info` show them: FILE.py:NAME, MODULE:NAME and plug-ins."""
+
+import inspect
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.plugins import plugins
+from pfbench.cli.catalogue_item import CatalogueItem
+from pfbench.cli.formatting import first_line
+
+if TYPE_CHECKING:
+    from pfbench.base.parameters import Parameter
+
+_OWN = "somebody's own"
+
+
+def infer_kind(name: str, obj: Any) -> str:
+    """Return what kind of thing somebody's own is: a class, an object, or a function.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    from pfbench.checking.resolver import infer_kind as answers
+    from pfbench.problems import FiniteSum
+    from pfbench.verification.claim import Claim
+
+    cls = obj if isinstance(obj, type) else type(obj)
+    for kind, base in (("claim", Claim), ("problem", FiniteSum)):
+        if issubclass(cls, base):
+            return kind
+    if inspect.isroutine(obj):
+        needed = [parameter for parameter in get_parameters(obj).values() if parameter.is_required]
+        return "measure" if len(needed) == 2 else "problem"
+    try:
+        return answers(obj, name)
+    except InputError:
+        raise InputError(
+            f"{name} is {cls.__name__}, and no algorithm, problem, set, penalty, estimator, claim "
+            "or measure."
+        ) from None
+
+
+def describe_source(obj: Any) -> tuple[str, str]:
+    """Return where a thing says that it is from, and a line about it."""
+    statement = getattr(obj, "source", "")
+    summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
+    line = summary if isinstance(summary, str) and summary else first_line(obj)
+    return statement if isinstance(
+        statement, str
+    ) and statement else _OWN, line or "it has no docstring"
+
+
+def get_parameters(obj: Any) -> "dict[str, Parameter]":
+    """Return the parameters that a class declares, else those that a class or function takes."""
+    from pfbench.base.parameters import Parameter, format_value
+
+    if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):
+        return dict(obj.parameters())  # type: ignore[attr-defined]
+    try:
+        values = inspect.signature(obj).parameters.values() if callable(obj) else ()
+    except ValueError:  # written in C, which tells nothing
+        return {}
+    return {
+        parameter.name: Parameter(
+            "", "" if parameter.default is parameter.empty else format_value(parameter.default)
+        )
+        for parameter in values
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+
+
+def make_user_item(location: str, name: str = "", package: str = "") -> CatalogueItem:
+    """Return somebody's own thing as `list` shows it; it is imported.
+
+    Parameters
+    ----------
+    location
+        FILE.py:NAME or MODULE:NAME.
+    name, package
+        Those of a plug-in.
+
+    Raises
+    ------
+    InputError
+        If it cannot be loaded, or is nothing that pfbench knows.
+    """
+    from pfbench.base.user_code import load
+    from pfbench.verification.user_claims import load_claims
+
+    data = load(location)
+    kind = infer_kind(location, data)
+    if kind == "claim":  # which knows there in which file it stands
+        (data,) = load_claims(location).claims
+    source, summary = describe_source(data)
+    return CatalogueItem(name or location, kind, package or source, summary, data)
+
+
+def iterate_plugins(kind: str, computed: Collection[str] = ()) -> Iterator[CatalogueItem]:
+    """Yield the plug-ins of a kind; one that is broken says why, and harms no other."""
+    for plugin in plugins(kind):
+        try:
+            item = make_user_item(plugin.target, plugin.name, plugin.package)
+            if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
+                raise InputError(f"{plugin.target} is no {kind}, but a {item.kind}.")
+            if plugin.name in computed:
+                raise InputError(f"{plugin.name} is one of ours: name it {plugin.target}.")
+            yield item
+        except InputError as error:
+            why = str(error)
+            yield CatalogueItem(plugin.name, kind, plugin.package, f"broken: {why}", error=why)

@@ -1,0 +1,103 @@
+"""What ``pfbench verify`` puts to the test, and where: what all its jobs are handed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.errors import StorageError
+from pfbench.base.files import check_writable
+from pfbench.cli import options, terminal
+from pfbench.cli.progress import StepProgress
+
+if TYPE_CHECKING:
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.verification.session import Session
+
+
+@dataclass
+class VerificationJob:
+    """What is verified: by which effort, with which seeds, where; and what is written of it."""
+
+    names: Sequence[str]
+    effort: str
+    seeds: range
+    engine: "Engine"
+    folder: Path
+    target: Path | None = None
+    table: Path | None = None
+    case_seed: int = 0
+    task_count: int = 0
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether JSON is printed, and nothing else."""
+        return self.target == terminal.STANDARD_OUTPUT
+
+    @contextmanager
+    def steps(self, title: str, total: int | None) -> Iterator[StepProgress]:
+        """Show the progress of so many checks, and tell how many of them were made now."""
+        slots = self.engine.slots
+        with StepProgress(title, total, "checks", quiet=self.is_quiet, slots=slots) as steps:
+            try:
+                yield steps
+            finally:
+                self.task_count = steps.run_count
+        if not self.is_quiet:
+            terminal.note(f"{title}: {steps.format_made()}")
+
+    def session(
+        self, steps: StepProgress, seed: int | None = None, effort: str | None = None
+    ) -> "Session":
+        """Return the session whose outcomes are steps; seed and effort are its own if not given."""
+        from pfbench.runs.storage.store import Store
+        from pfbench.verification.session import Session
+
+        return Session(
+            engine=self.engine,
+            effort=effort or self.effort,
+            seed=self.seeds[0] if seed is None else seed,
+            case_seed=self.case_seed,
+            store=Store(self.folder),
+            progress=steps.count,
+            on_expected_time=lambda _: steps.begin(),
+        )
+
+    def write(self, content: Mapping[str, Any]) -> None:
+        """Write what was found as JSON, or print it, if that is asked for."""
+        if self.target is not None:
+            terminal.write_json(content, self.target)
+
+
+@contextmanager
+def open_job(
+    names: Sequence[str],
+    full: bool,
+    seeds: range,
+    store: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    table: Path | None,
+    target: Path | None,
+) -> Iterator[VerificationJob]:
+    """Give the work to a job, where all can be written that it writes; its engine ends with it.
+
+    An error of the store after something was made is told in one sentence.
+    """
+    options.check_writable_path(jobs, scheduler)
+    for name, path in (("--json", target), ("--table", table)):
+        if path is not None and path != terminal.STANDARD_OUTPUT:
+            check_writable(path, f"{name} {path}", error=StorageError)
+    effort = "full" if full else "quick"
+    with (
+        closing(options.make_engine(jobs, scheduler)) as engine,
+        terminal.keep_signal_handlers("check", store),
+    ):
+        work = VerificationJob(names, effort, seeds, engine, store, target, table)
+        try:
+            yield work
+        except StorageError as error:
+            if not work.task_count:
+                raise
+            terminal.fail(str(error))

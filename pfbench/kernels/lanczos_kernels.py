@@ -1,0 +1,272 @@
+"""The steps of Golub-Kahan-Lanczos, with the products with a sparse matrix among the loops.
+
+k steps make G V = U B with orthonormal V, U and B upper bidiagonal; B'B is tridiagonal. Only V is
+re-orthogonalised, which is enough for the largest singular value.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
+from pfbench.kernels.observed_entries import (
+    ObservedRows,
+    first_parallel,
+    first_rows,
+    normal_parallel,
+    normal_rows,
+)
+from pfbench.kernels.tridiagonal import (
+    find_largest_eigenvalue,
+    leading_eigenvector,
+    polynomial_root,
+)
+
+_BLOCK = 1024
+"""Entries of a vector that stay in the first cache while a basis is gone through."""
+
+UNORDINARY = -1
+"""In place of a number of steps: the first square overflows, underflows, or is no number."""
+
+
+class LanczosBasis(NamedTuple):
+    """What the steps so far have made.
+
+    Attributes
+    ----------
+    right, left
+        Rows of V, shape (room + 1, N), and of U, shape (room, M). Step k needs the one before it
+        alone: where no vectors are wanted, row k of U stands in place k mod 2 of two.
+    alphas, betas
+        Diagonal of B and what is above it.
+    a, b
+        Diagonal of B'B and what is beside it.
+    q
+        The leading eigenvector of B'B.
+    inner
+        <G, x> of the goal, shape (1,); 0 where it has no x.
+    """
+
+    right: Floats
+    left: Floats
+    alphas: Floats
+    betas: Floats
+    a: Floats
+    b: Floats
+    q: Floats
+    inner: Floats
+
+
+class StoppingRule(NamedTuple):
+    """When to stop: see `pfbench.sets.lanczos.leading_triple`.
+
+    Attributes
+    ----------
+    tolerance
+        Of the residual, or of the certified interval.
+    needs_certificate
+        Whether it is the latter.
+    target
+        What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
+    share, offset, weight, x
+        A residual of at most share (sigma + beside + weight <G, x>) is small enough, too; x has
+        entries where a sparse G has them, or is empty.
+    """
+
+    tolerance: float
+    needs_certificate: bool
+    target: float
+    share: float
+    offset: float
+    weight: float
+    x: Floats
+
+
+@compile_serial
+def extend(
+    k: int, square: float, basis: LanczosBasis, goal: StoppingRule, theta: float
+) -> tuple[bool, float]:
+    """Go on from the products of step k, which are in row k of U and in right[k + 1].
+
+    `square` is the sum of squares of the former, `theta` the largest eigenvalue before. Returns
+    whether this was the last step, and the largest eigenvalue.
+    """
+    u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
+    alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
+    alpha = math.sqrt(square)
+    if alpha > 0.0:
+        multiply(1.0 / alpha, u)
+        multiply(1.0 / alpha, y)
+    subtract(alpha, v, y)
+    orthogonalise(basis.right, k + 1, y)
+    before = betas[k - 1] if k else 0.0
+    coupling = b[k - 1] if k else 0.0
+    beta = math.sqrt(sum_of_squares(y))
+    a[k] = alpha * alpha + before * before
+    alphas[k], betas[k], b[k] = alpha, beta, alpha * beta
+    theta = find_largest_eigenvalue(a, b, k + 1, max(theta, a[k]) + coupling)
+    leading_eigenvector(a, b, k + 1, theta, q)
+    sigma = math.sqrt(theta)
+    residual = b[k] * abs(q[k]) / sigma
+    if beta <= 1e-14 * sigma:
+        return True, theta
+    multiply(1.0 / beta, y)
+    if not goal.needs_certificate:
+        offset = goal.offset + goal.weight * basis.inner[0]
+        if residual <= max(goal.tolerance * sigma, goal.share * (sigma + offset)):
+            return True, theta
+    elif residual <= sigma:
+        upper = polynomial_root(a, b, k + 1, theta, goal.target)
+        if upper <= theta * (1.0 + goal.tolerance) ** 2:
+            return True, theta
+    return False, theta
+
+
+@compile_serial
+def ordinary(square: float) -> bool:
+    """Return whether the squares of the first square are far from overflow and underflow."""
+    return 1e-100 < square < 1e100
+
+
+@compile_serial
+def steps_serial(
+    first: int,
+    last: int,
+    rows: ObservedRows,
+    g: Floats,
+    basis: LanczosBasis,
+    goal: StoppingRule,
+    k: int,
+    theta: float,
+) -> tuple[int, bool, float]:
+    """Take steps from step k on, until the goal or the end of the basis's room.
+
+    Returns the number of steps (or `UNORDINARY`), whether the goal is reached, and the largest
+    eigenvalue. `first` and `last` are 0 and the number of rows.
+    """
+    done = False
+    while not done and k + 1 < basis.right.shape[0]:
+        before, locations = max(k - 1, 0), basis.left.shape[0]
+        beta = basis.betas[before] if k else 0.0
+        v, y = basis.right[k], basis.right[k + 1]
+        previous, u = basis.left[before % locations], basis.left[k % locations]
+        y[:] = 0.0
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_rows(first, last, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
+        if k == 0 and not ordinary(square):
+            return UNORDINARY, done, theta
+        done, theta = extend(k, square, basis, goal, theta)
+        k += 1
+    return k, done, theta
+
+
+@compile_serial
+def steps_parallel(
+    bounds: Integers,
+    rows: ObservedRows,
+    g: Floats,
+    basis: LanczosBasis,
+    goal: StoppingRule,
+    k: int,
+    theta: float,
+) -> tuple[int, bool, float]:
+    """As `steps_serial`, one thread for each pair of consecutive `bounds`."""
+    done = False
+    while not done and k + 1 < basis.right.shape[0]:
+        before, locations = max(k - 1, 0), basis.left.shape[0]
+        beta = basis.betas[before] if k else 0.0
+        v, y = basis.right[k], basis.right[k + 1]
+        previous, u = basis.left[before % locations], basis.left[k % locations]
+        y[:] = 0.0
+        if k == 0 and goal.x.size:
+            square, basis.inner[0] = first_parallel(bounds, rows, g, goal.x, v, u, y)
+        else:
+            square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
+        if k == 0 and not ordinary(square):
+            return UNORDINARY, done, theta
+        done, theta = extend(k, square, basis, goal, theta)
+        k += 1
+    return k, done, theta
+
+
+@compile_serial
+def leading_pair(
+    basis: LanczosBasis, steps: int, theta: float, ahead: bool, u: Floats, v: Floats
+) -> None:
+    """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
+
+    With `ahead`, v is the direction of G' u in place of that: half a step more, at no product.
+    """
+    q, p = basis.q, np.empty(steps)
+    for j in range(steps):
+        p[j] = basis.alphas[j] * q[j]
+        if j + 1 < steps:
+            p[j] += basis.betas[j] * q[j + 1]
+    mix(q, basis.right, steps, v)
+    if ahead:
+        subtract(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
+    multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
+    mix(p, basis.left, steps, u)
+    multiply(1.0 / math.sqrt(sum_of_squares(u)), u)
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+@compile_vectorised
+def sum_of_squares(x: Floats) -> float:
+    """Return <x, x>."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i]
+    return total
+
+
+@compile_vectorised
+def multiply(factor: float, x: Floats) -> None:
+    """Multiply x by a number."""
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@compile_vectorised
+def subtract(factor: float, x: Floats, y: Floats) -> None:
+    """Subtract factor * x from y."""
+    for i in range(y.size):
+        y[i] -= factor * x[i]
+
+
+@compile_vectorised
+def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
+    """Subtract from y its parts along the first `count` rows of a basis, all taken beforehand."""
+    parts = np.zeros(count)
+    for start in range(0, y.size, _BLOCK):
+        stop = min(start + _BLOCK, y.size)
+        for j in range(count):
+            total = 0.0
+            for i in range(start, stop):
+                total += basis[j, i] * y[i]
+            parts[j] += total
+    for start in range(0, y.size, _BLOCK):
+        stop = min(start + _BLOCK, y.size)
+        for j in range(count):
+            part = parts[j]
+            for i in range(start, stop):
+                y[i] -= part * basis[j, i]
+
+
+@compile_vectorised
+def mix(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
+    """Write the weighted sum of the first `count` rows to out."""
+    for start in range(0, out.size, _BLOCK):
+        stop = min(start + _BLOCK, out.size)
+        for i in range(start, stop):
+            out[i] = 0.0
+        for j in range(count):
+            weight = weights[j]
+            for i in range(start, stop):
+                out[i] += weight * vectors[j, i]

@@ -1,0 +1,170 @@
+"""Loops over the rows of several tasks for the loss (y - 1/(1 + exp(z)))^2, z = <a, theta_t> + b_t.
+
+With s = 1/(1 + exp(-c z)), c = 1 for y = 1 and c = -1 for y = 0, the loss is s^2. The parameters
+are read as one contiguous row for each task (the transpose of Theta), and the full passes read each
+row of the data once.
+"""
+
+import math
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels import numpy_fallback
+from pfbench.kernels.linear import dense_dot as dot
+from pfbench.kernels.loop_inputs import TaskData
+from pfbench.kernels.numba_compilation import (
+    check_index,
+    compile_parallel,
+    compile_serial,
+    compile_vectorised,
+    fallback_without_numba,
+    prange,
+)
+
+
+@compile_serial
+def sigmoid(z: float) -> float:
+    """Return 1/(1 + exp(-z))."""
+    if z >= 0.0:
+        return 1.0 / (1.0 + math.exp(-z))
+    e = math.exp(z)
+    return e / (1.0 + e)
+
+
+@compile_serial
+def slope(z: float, c: float) -> float:
+    """Return the first derivative of s^2 in z: 2 c s^2 (1 - s)."""
+    s = sigmoid(c * z)
+    return 2.0 * c * s * s * sigmoid(-c * z)
+
+
+@compile_serial
+def curvature(z: float, c: float) -> float:
+    """Return the second derivative of s^2 in z: 2 s^2 (1 - s) (2 - 3 s)."""
+    s = sigmoid(c * z)
+    return 2.0 * s * s * sigmoid(-c * z) * (2.0 - 3.0 * s)
+
+
+@compile_vectorised
+def add(a: Floats, weight: float, g: Floats) -> None:
+    """Add weight * a to g."""
+    for j in range(a.size):
+        g[j] += weight * a[j]
+
+
+# --- full passes ----------------------------------------------------------------------------------
+
+
+@fallback_without_numba(numpy_fallback.task_loss)
+@compile_serial
+def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
+    """Return the sum of the losses of task t."""
+    total = 0.0
+    for i in range(rows.bounds[t], rows.bounds[t + 1]):
+        s = sigmoid(rows.signs[i] * (dot(rows.values[i], theta[t]) + rows.offsets[t]))
+        total += s * s
+    return total
+
+
+@fallback_without_numba(numpy_fallback.task_gradient)
+@compile_serial
+def task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+    """Add scale times the gradient of the losses of task t to its row of g."""
+    for i in range(rows.bounds[t], rows.bounds[t + 1]):
+        a = rows.values[i]
+        add(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
+
+
+@compile_serial
+def losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
+    """Write the sum of the losses of every task to out, shape (m,)."""
+    for t in range(out.size):
+        out[t] = task_loss(t, rows, theta)
+
+
+@compile_parallel
+def losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
+    """As `losses_serial`, the tasks shared among the threads; the bits are the same."""
+    for t in prange(out.size):
+        out[t] = task_loss(t, rows, theta)
+
+
+@compile_serial
+def gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+    """Add scale times the gradient of all losses to g, shape (m, d)."""
+    for t in range(g.shape[0]):
+        task_gradient(t, rows, theta, scale, g)
+
+
+@compile_parallel
+def gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+    """As `gradient_serial`, the tasks shared among the threads; the bits are the same."""
+    for t in prange(g.shape[0]):
+        task_gradient(t, rows, theta, scale, g)
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+@fallback_without_numba(numpy_fallback.write_task_slopes)
+@compile_serial
+def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
+    """Write the first derivative of each sampled loss to out, shape (k,)."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        t = rows.task[i]
+        out[s] = slope(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
+
+
+@fallback_without_numba(numpy_fallback.add_task_gradients)
+@compile_serial
+def add_gradients(
+    rows: TaskData, indices: Integers, weights: Floats, theta: Floats, g: Floats
+) -> None:
+    """Add each sampled gradient, times its weight, to its task's row of g, shape (m, d)."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        t, a = rows.task[i], rows.values[i]
+        z = dot(a, theta[t]) + rows.offsets[t]
+        add(a, weights[s] * slope(z, rows.signs[i]), g[t])
+
+
+@fallback_without_numba(numpy_fallback.add_task_differences)
+@compile_serial
+def add_differences(
+    rows: TaskData, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
+) -> None:
+    """As `add_gradients` with the differences of gradients at two points; each row is read once."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        t, a, c = rows.task[i], rows.values[i], rows.signs[i]
+        at_theta = slope(dot(a, theta[t]) + rows.offsets[t], c)
+        at_other = slope(dot(a, other[t]) + rows.offsets[t], c)
+        add(a, weights[s] * (at_theta - at_other), g[t])
+
+
+@fallback_without_numba(numpy_fallback.write_task_curvatures)
+@compile_serial
+def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
+    """Write the second derivative of each sampled loss to out, shape (k,)."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        t = rows.task[i]
+        out[s] = curvature(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
+
+
+@fallback_without_numba(numpy_fallback.write_task_products)
+@compile_serial
+def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
+    """Write <a_i, theta_t> of each sampled row to out, shape (k,)."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        out[s] = dot(rows.values[i], theta[rows.task[i]])
+
+
+@fallback_without_numba(numpy_fallback.add_task_rows)
+@compile_serial
+def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> None:
+    """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""
+    for s in range(indices.size):
+        i = check_index(indices[s], rows.task.size)
+        add(rows.values[i], weights[s], g[rows.task[i]])

@@ -1,0 +1,209 @@
+"""The one place that touches numba: what it compiles is compiled, and it is imported, when needed.
+
+Importing numba takes longer than all else that pfbench imports, and most verbs compile nothing.
+"""
+
+import os
+from collections.abc import Callable
+from functools import cache, wraps
+from importlib.util import find_spec
+from time import perf_counter
+from types import FunctionType
+from typing import Any, Self, TypeVar, cast
+
+from pfbench.base.arrays import Floats
+from pfbench.kernels.code_cache import enable_cache
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compile_serial(function: Function) -> Function:
+    """Compile a loop for one thread; the machine code is cached next to the source."""
+    return _compile_lazily(function)
+
+
+def compile_parallel(function: Function) -> Function:
+    """Compile a loop whose `prange` runs over threads."""
+    return _compile_lazily(function, parallel=True)
+
+
+def compile_vectorised(function: Function) -> Function:
+    """Compile a loop whose sums may be reordered, so that it vectorises."""
+    return _compile_lazily(function, fastmath={"contract", "reassoc", "nsz"})
+
+
+def fallback_without_numba(twin: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let a compiled loop be its twin in NumPy where numba is not installed.
+
+    A loop without a twin is then the Python loop that it is.
+    """
+
+    def choose_loop(loop: Function) -> Function:
+        loop.twin = twin  # type: ignore[attr-defined]
+        return loop
+
+    return choose_loop
+
+
+def prange(stop: int) -> range:
+    """Return 0 .. stop - 1; in a loop of `compile_parallel` they are spread over threads."""
+    return range(stop)
+
+
+def _compile_lazily(function: Function, **options: Any) -> Function:
+    """Return a function that numba compiles at its first call."""
+
+    @cache
+    def dispatcher() -> Callable[..., Any]:
+        if not has_numba():
+            return cast(Callable[..., Any], getattr(call, "twin", function))
+        return _dispatcher(cast(FunctionType, function), options)
+
+    created: Callable[..., Any] | None = None
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        nonlocal created
+        if created is None:
+            created = dispatcher()
+        return created(*arguments)
+
+    call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return cast(Function, call)
+
+
+def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
+    """Return numba's object of a loop, which compiles for each new type of the arguments.
+
+    numba sees the loop with the dispatchers of those that it calls in place of their functions.
+    """
+    import numba
+
+    existing = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        value: Any = existing.get(name)
+        if value is prange:
+            existing[name] = numba.prange
+        elif hasattr(value, "dispatcher"):
+            existing[name] = value.dispatcher()
+    defaults, closure = function.__defaults__, function.__closure__
+    visited = FunctionType(function.__code__, existing, function.__name__, defaults, closure)
+    created = numba.njit(nogil=True, error_model="numpy", **options)(wraps(function)(visited))
+    enable_cache(created)
+    return cast(Callable[..., Any], created)
+
+
+@cache
+def has_numba() -> bool:
+    """Return whether loops are compiled; without numba they run all the same, but slowly."""
+    return find_spec("numba") is not None
+
+
+def threads() -> int:
+    """Return the number of threads that parallel loops use."""
+    if not has_numba():
+        return 1
+    import numba
+
+    return int(numba.get_num_threads())
+
+
+def set_threads(number: int) -> None:
+    """Let parallel loops use so many threads."""
+    if has_numba():
+        import numba
+
+        numba.set_num_threads(number)
+
+
+@compile_serial
+def check_index(index: int, n: int) -> int:
+    """Return a sampled index; compiled loops would read and write anywhere with one outside."""
+    if index < 0 or index >= n:
+        raise IndexError("a sampled component index is outside 0 .. n - 1")
+    return index
+
+
+@compile_serial
+def check_size(x: Floats, size: int) -> None:
+    """Refuse an array of another size; compiled loops would read and write beyond it."""
+    if x.size != size:
+        raise IndexError("a point or gradient has another size than the problem's")
+
+
+def check_cache() -> None:
+    """Warn if compiled loops cannot be kept, before each process that is started says so."""
+    if has_numba() and not os.access(os.path.dirname(__file__), os.W_OK):
+        check_index.dispatcher()  # type: ignore[attr-defined]
+
+
+class CompilationClock:
+    """Seconds that this process spends compiling loops or loading them, while it is open.
+
+    Before each compilation `begun` is called; after it `ended` is told how many seconds it took.
+    numba is imported before the clock opens.
+    """
+
+    def __init__(self, started: Callable[[], None], ended: Callable[[float], None]) -> None:
+        self.seconds = 0.0
+        self._on_begin, self._on_end = started, ended
+        self._listener: Any = None
+        self._depth, self._start_time = 0, 0.0
+
+    def __enter__(self) -> Self:
+        if has_numba():
+            from numba.core.event import register
+
+            self._listener = _listening()(self)
+            register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._listener is None:
+            return
+        from numba.core.event import unregister
+
+        unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+        self._listener = None
+
+    def on_start(self) -> None:
+        """Note that a compilation begins, perhaps within another."""
+        if self._depth == 0:
+            self._start_time = perf_counter()
+            self._on_begin()
+        self._depth += 1
+
+    def on_end(self) -> None:
+        """Note that a compilation ends; take the time of the outermost."""
+        self._depth -= 1
+        if self._depth == 0:
+            took = perf_counter() - self._start_time
+            self.seconds += took
+            self._on_end(took)
+
+
+@cache
+def _listening() -> type[Any]:
+    """Return the class of a clock's listener.
+
+    It is made once: a class waits for the garbage collector, and so does all that it knows, which
+    of a clock's run may be gigabytes.
+    """
+    from numba.core.event import Event, Listener
+
+    class Compilations(Listener):
+        """Tells a clock what is compiled."""
+
+        def __init__(self, clock: CompilationClock) -> None:
+            self.clock = clock
+
+        def on_start(self, event: Event) -> None:
+            self.clock.on_start()
+
+        def on_end(self, event: Event) -> None:
+            self.clock.on_end()
+
+    return Compilations
+
+
+_EVENT = "numba:compiler_lock"

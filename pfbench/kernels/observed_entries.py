@@ -1,0 +1,234 @@
+"""Loops over the observed entries of a matrix, in CSR order.
+
+An iterate is read through a `EntryView`: entry k, in row i and column j, is
+``a * values[k] + b * u[i] * v[j]``. So a rank-one step that has only been recorded is read
+without being applied. Column and row-pointer arrays are unsigned: signed ones cost numba the
+wrap-around checks that stop vectorisation.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.numba_compilation import (
+    compile_parallel,
+    compile_serial,
+    compile_vectorised,
+    prange,
+)
+
+
+class ObservedRows(NamedTuple):
+    """Observed positions: entries ``indptr[i]:indptr[i+1]`` lie in row i, columns `indices`."""
+
+    indptr: npt.NDArray[np.uint32]
+    indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
+
+class EntryView(NamedTuple):
+    """How to read an iterate on the observed entries: ``a * values + b * u[row] * v[column]``."""
+
+    values: Floats
+    a: float
+    b: float
+    u: Floats
+    v: Floats
+
+
+# --- one rank-one step ------------------------------------------------------------------------
+
+
+@compile_vectorised
+def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: Floats) -> None:
+    """Write the entries of rows `first` to `last` (exclusive) to `out`, which may be x.values."""
+    for i in range(first, last):
+        ui = x.b * x.u[i]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            out[k] = x.a * x.values[k] + ui * x.v[rows.indices[k]]
+
+
+@compile_parallel
+def write_entries_parallel(bounds: Integers, rows: ObservedRows, x: EntryView, out: Floats) -> None:
+    """As `write_entries`, one thread for each pair of consecutive `bounds`."""
+    for t in prange(bounds.size - 1):
+        write_entries(bounds[t], bounds[t + 1], rows, x, out)
+
+
+@compile_serial
+def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
+    """Return the row in which position k lies (binary search)."""
+    low = 0
+    high = indptr.size - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if indptr[middle] <= k:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compile_serial
+def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
+    """Return the entry at position k."""
+    if x.b == 0.0:
+        return float(x.a * x.values[k])
+    return float(x.a * x.values[k] + x.b * x.u[find_row(rows.indptr, k)] * x.v[rows.indices[k]])
+
+
+# --- products with the sparse matrix of entries g on the pattern --------------------------------
+
+
+@compile_vectorised
+def inner_rows(first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats) -> float:
+    """Return the sum of g[k] * u[row] * v[column] over the observed entries of some rows."""
+    total = 0.0
+    for i in range(first, last):
+        part = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            part += g[k] * v[rows.indices[k]]
+        total += u[i] * part
+    return total
+
+
+@compile_parallel
+def inner_parallel(bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats) -> float:
+    """As `inner_rows` over all rows; the parts are added in a fixed order."""
+    parts = np.zeros(bounds.size - 1)
+    for t in prange(bounds.size - 1):
+        parts[t] = inner_rows(bounds[t], bounds[t + 1], rows, g, u, v)
+    return float(parts.sum())
+
+
+@compile_vectorised
+def inner_read_rows(first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView) -> float:
+    """Return the sum of g[k] times the entry that is read at k, over some rows."""
+    total = 0.0
+    for i in range(first, last):
+        ui = x.b * x.u[i]
+        part = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            part += g[k] * (x.a * x.values[k] + ui * x.v[rows.indices[k]])
+        total += part
+    return total
+
+
+@compile_parallel
+def inner_read_parallel(bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView) -> float:
+    """As `inner_read_rows` over all rows; the parts are added in a fixed order."""
+    parts = np.zeros(bounds.size - 1)
+    for t in prange(bounds.size - 1):
+        parts[t] = inner_read_rows(bounds[t], bounds[t + 1], rows, g, x)
+    return float(parts.sum())
+
+
+@compile_vectorised
+def scatter(
+    start: int,
+    end: int,
+    indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32],
+    g: Floats,
+    factor: float,
+    y: Floats,
+) -> None:
+    """Add factor * g[k] to y[column] for the entries of a row, whose columns are distinct."""
+    # Four at a time, read before they are written: the compiler does not know that they are.
+    fours = start + (end - start) // 4 * 4
+    for k in range(start, fours, 4):
+        j0, j1, j2, j3 = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
+        y0, y1 = y[j0] + factor * g[k], y[j1] + factor * g[k + 1]
+        y2, y3 = y[j2] + factor * g[k + 2], y[j3] + factor * g[k + 3]
+        y[j0], y[j1], y[j2], y[j3] = y0, y1, y2, y3
+    for k in range(fours, end):
+        y[indices[k]] += factor * g[k]
+
+
+@compile_vectorised
+def normal_rows(
+    first: int,
+    last: int,
+    rows: ObservedRows,
+    g: Floats,
+    v: Floats,
+    previous: Floats,
+    beta: float,
+    u: Floats,
+    y: Floats,
+) -> float:
+    """One fused sweep of Golub-Kahan-Lanczos over some rows.
+
+    Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
+    still in cache, and returns the sum of squares of u.
+    """
+    indptr, indices = rows
+    square = 0.0
+    for i in range(first, last):
+        start, end = indptr[i], indptr[i + 1]
+        total = -beta * previous[i]
+        for k in range(start, end):
+            total += g[k] * v[indices[k]]
+        u[i] = total
+        square += total * total
+        scatter(start, end, indices, g, total, y)
+    return square
+
+
+@compile_parallel
+def normal_parallel(
+    bounds: Integers,
+    rows: ObservedRows,
+    g: Floats,
+    v: Floats,
+    previous: Floats,
+    beta: float,
+    u: Floats,
+    y: Floats,
+) -> float:
+    """As `normal_rows` over all rows; each thread scatters into a y of its own."""
+    chunks = bounds.size - 1
+    private = np.zeros((chunks, y.size))
+    squares = np.zeros(chunks)
+    for t in prange(chunks):
+        squares[t] = normal_rows(
+            bounds[t], bounds[t + 1], rows, g, v, previous, beta, u, private[t]
+        )
+    for t in range(chunks):
+        y += private[t]
+    return float(squares.sum())
+
+
+@compile_vectorised
+def first_rows(
+    first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
+) -> tuple[float, float]:
+    """As `normal_rows` in the first step, where there is no previous u; return <g, x>, too."""
+    indptr, indices = rows
+    square = inner = 0.0
+    for i in range(first, last):
+        start, end = indptr[i], indptr[i + 1]
+        total = part = 0.0
+        for k in range(start, end):
+            total += g[k] * v[indices[k]]
+            part += g[k] * x[k]
+        u[i] = total
+        square += total * total
+        inner += part
+        scatter(start, end, indices, g, total, y)
+    return square, inner
+
+
+@compile_parallel
+def first_parallel(
+    bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
+) -> tuple[float, float]:
+    """As `first_rows` over all rows; each thread scatters into a y of its own."""
+    chunks = bounds.size - 1
+    private = np.zeros((chunks, y.size))
+    squares, inners = np.zeros(chunks), np.zeros(chunks)
+    for t in prange(chunks):
+        squares[t], inners[t] = first_rows(bounds[t], bounds[t + 1], rows, g, x, v, u, private[t])
+    for t in range(chunks):
+        y += private[t]
+    return float(squares.sum()), float(inners.sum())

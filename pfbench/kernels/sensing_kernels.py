@@ -1,0 +1,120 @@
+"""Loops over dense rows z_i, shape (n, p), for losses of <z_i, x>: each row is read once.
+
+Rows are taken four at a time, so that x and the sum are read and written a quarter as often. They
+may be stored in single precision; all sums are in double precision. An error raised in a thread is
+lost, so `check_indices` checks the indices before the loops.
+"""
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels import numpy_fallback
+from pfbench.kernels.loop_inputs import Dense, SampledRows
+from pfbench.kernels.numba_compilation import (
+    check_index,
+    compile_parallel,
+    compile_serial,
+    compile_vectorised,
+    fallback_without_numba,
+    prange,
+)
+
+
+@compile_serial
+def check_indices(indices: Integers, n: int) -> None:
+    """Raise IndexError if an index is outside 0 .. n - 1."""
+    for s in range(indices.size):
+        check_index(indices[s], n)
+
+
+@fallback_without_numba(numpy_fallback.products)
+@compile_vectorised
+def products(first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats) -> None:
+    """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
+    for s in range(first, last):
+        row = rows[indices[s]]
+        total = 0.0
+        for k in range(x.size):
+            total += row[k] * x[k]
+        out[s] = total
+
+
+@compile_parallel
+def products_parallel(
+    bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
+) -> None:
+    """As `products` for all positions."""
+    for t in prange(bounds.size - 1):
+        products(bounds[t], bounds[t + 1], rows, indices, x, out)
+
+
+@fallback_without_numba(numpy_fallback.add_sensing_rows)
+@compile_vectorised
+def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None:
+    """Add the weighted sampled rows to g."""
+    for s in range(indices.size):
+        row = rows[indices[s]]
+        for k in range(g.size):
+            g[k] += weights[s] * row[k]
+
+
+@fallback_without_numba(numpy_fallback.replace_sensing)
+@compile_vectorised
+def replace(
+    rows: Dense,
+    indices: Integers,
+    changes: Floats,
+    slopes: Floats,
+    stored: Floats,
+    g: Floats,
+    mean: Floats,
+) -> None:
+    """Add the rows times `changes` to g, store the slopes, and add what that changes to `mean`.
+
+    An index that was drawn again finds its slope stored: it changes nothing the second time.
+    """
+    for s in range(indices.size):
+        i = indices[s]
+        row = rows[i]
+        change = 1.0 / stored.size * (slopes[s] - stored[i])
+        stored[i] = slopes[s]
+        for k in range(g.size):
+            g[k] += changes[s] * row[k]
+            mean[k] += change * row[k]
+
+
+@fallback_without_numba(numpy_fallback.add_normal)
+@compile_vectorised
+def add_normal(first: int, last: int, sampled: SampledRows, x: Floats, g: Floats) -> None:
+    """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""
+    rows, indices, weights, targets = sampled
+    s = first
+    while s + 4 <= last:
+        a, b = rows[indices[s]], rows[indices[s + 1]]
+        c, d = rows[indices[s + 2]], rows[indices[s + 3]]
+        at_a, at_b, at_c, at_d = 0.0, 0.0, 0.0, 0.0
+        for k in range(x.size):
+            at_a += a[k] * x[k]
+            at_b += b[k] * x[k]
+            at_c += c[k] * x[k]
+            at_d += d[k] * x[k]
+        at_a = weights[s] * (at_a - targets[s])
+        at_b = weights[s + 1] * (at_b - targets[s + 1])
+        at_c = weights[s + 2] * (at_c - targets[s + 2])
+        at_d = weights[s + 3] * (at_d - targets[s + 3])
+        for k in range(x.size):
+            g[k] += at_a * a[k] + at_b * b[k] + at_c * c[k] + at_d * d[k]
+        s += 4
+    for t in range(s, last):
+        row = rows[indices[t]]
+        position = 0.0
+        for k in range(x.size):
+            position += row[k] * x[k]
+        position = weights[t] * (position - targets[t])
+        for k in range(x.size):
+            g[k] += position * row[k]
+
+
+@compile_parallel
+def normal_parallel(bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats) -> None:
+    """As `add_normal` for all positions: one row of `parts` for each chunk of positions."""
+    for t in prange(bounds.size - 1):
+        add_normal(bounds[t], bounds[t + 1], sampled, x, parts[t])

@@ -1,0 +1,23 @@
+"""The bookkeeping of tables with one entry for each component."""
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.numba_compilation import check_index, compile_serial
+
+
+@compile_serial
+def move_to_slot(indices: Integers, slot: int, slots: Integers, users: Integers) -> None:
+    """Move these components to a slot; an index that occurs again has moved already."""
+    for s in range(indices.size):
+        i = check_index(indices[s], slots.size)
+        if slots[i] != slot:
+            users[slots[i]] -= 1
+            users[slot] += 1
+            slots[i] = slot
+
+
+@compile_serial
+def tally_draws(indices: Integers, counts: Integers, slots: Integers, out: Floats) -> None:
+    """Add to out, for each slot, how many draws there are of the components that have it."""
+    for s in range(indices.size):
+        i = check_index(indices[s], slots.size)
+        out[slots[i]] += counts[s] if counts.size else 1

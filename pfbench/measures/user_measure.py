@@ -1,0 +1,65 @@
+"""Somebody's own measure, or a problem's: it can change nothing, and is held to what it returns."""
+
+import math
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import as_read_only
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import IntervalMeasure, Problem
+from pfbench.base.state import State
+from pfbench.points import view
+
+
+@dataclass(frozen=True)
+class UserMeasure:
+    """A function of problem and state that can not change the run, nor spoil its trace.
+
+    Attributes
+    ----------
+    function
+        Returns a number, an interval (lower, upper), or None where it is not defined.
+
+    Raises
+    ------
+    InputError
+        When called, if the function returns anything else.
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, problem: Problem, state: State) -> float | IntervalMeasure | None:
+        """Return what the function returns, as floats."""
+        function = self.function(problem, _protect_state(state))
+        if function is None:
+            return None
+        if not isinstance(function, tuple):
+            return _number(function)
+        if len(function) != 2:
+            raise InputError(f"it returned {len(function)} numbers where (lower, upper) is needed")
+        lower, upper = map(_number, function)
+        if lower > upper:
+            raise InputError(f"it returned ({lower:g}, {upper:g}), which is no interval")
+        return lower, upper
+
+
+def _protect_state(state: State) -> State:
+    """Return the state with a copy or a view of its iterate, and the other arrays read-only."""
+    point, estimate, output = (
+        as_read_only(item) if isinstance(item, np.ndarray) else item for item in state[1:4]
+    )
+    return State(view(state.x), point, estimate, output, state.coin)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"it returned {reprlib.repr(value)}, which is no number")
+    if math.isnan(value):
+        raise InputError("it returned NaN (None stands for what is not defined)")
+    return float(value)

@@ -1,0 +1,106 @@
+"""A convex combination of vertices that stays one exactly, however many steps change it."""
+
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+
+_WHOLE = 1 << 52
+"""What the weights sum to: whole numbers that floats hold, so that no rounding adds up."""
+
+
+class ActiveSet:
+    """The vertices that a point is made of, with their weights: x = sum of lambda_v v.
+
+    Weights are multiples of 2^-52 that sum to 1 exactly; one that becomes 0 leaves with its vertex.
+    A step's length is rounded to such a multiple.
+
+    Parameters
+    ----------
+    v
+        The first vertex, whose weight is 1.
+    """
+
+    def __init__(self, v: Floats) -> None:
+        self._shape = v.shape
+        self._vertices: Floats = v.reshape(1, -1).copy()
+        self._weights: Integers = np.array([_WHOLE])
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights, all above 0, shape (vertices,)."""
+        return self._weights / _WHOLE
+
+    def point(self) -> Floats:
+        """Return the combination, computed from all weights anew."""
+        return np.asarray((self.weights @ self._vertices).reshape(self._shape))
+
+    def vertex(self, index: int) -> Floats:
+        """Return the vertex at a place."""
+        return np.asarray(self._vertices[index].reshape(self._shape))
+
+    def extremes(self, g: Any) -> tuple[int, int]:
+        """Return the places of the largest and of the least <g, v>; ties to the lowest."""
+        products = self._vertices @ np.asarray(g).ravel()
+        return int(np.argmax(products)), int(np.argmin(products))
+
+    def index(self, v: Floats) -> int:
+        """Return the place of a vertex, which enters with the weight 0 if it is not there."""
+        indices = np.flatnonzero((self._vertices == v.ravel()).all(axis=1))
+        if indices.size:
+            return int(indices[0])
+        self._vertices = np.vstack([self._vertices, v.ravel()])
+        self._weights = np.append(self._weights, 0)
+        return len(self._weights) - 1
+
+    def move_toward(self, v: Floats, gamma: float) -> None:
+        """Move to (1 - gamma) x + gamma v, gamma in [0, 1]."""
+        to = self.index(v)
+        self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
+        self._give(to)
+
+    def farthest(self, index: int) -> float:
+        """Return lambda_v/(1 - lambda_v), the largest step away from one of several vertices."""
+        share = float(self.weights[index])
+        return share / (1.0 - share)
+
+    def move_away(self, index: int, gamma: float) -> None:
+        """Move to x + gamma (x - v), v the vertex at a place; from `farthest` on it leaves."""
+        copy = self._weights.copy()
+        copy[index] = 0
+        farthest = self.farthest(index)
+        leaves = gamma >= farthest
+        factor = 1.0 + min(gamma, farthest)
+        self._weights = np.floor(factor * copy).astype(np.int64)
+        self._give(int(np.argmax(self._weights)) if leaves else index)
+
+    def remove_vertex(self, position: int, v: Floats | None = None) -> Floats:
+        """Return the point where the vertex at a place has left: for v, or for the others."""
+        weights = self.weights
+        share, weights[position] = float(weights[position]), 0.0
+        end = weights @ self._vertices
+        end = end / (1.0 - share) if v is None else end + share * v.ravel()
+        return np.asarray(end.reshape(self._shape))
+
+    def transfer(self, index: int, v: Floats, gamma: float) -> None:
+        """Move to x + gamma (v - a), a the vertex at a place; at gamma = lambda_a it leaves."""
+        to = self.index(v)
+        moved = min(round(gamma * _WHOLE), int(self._weights[index]))
+        self._weights[index] -= moved
+        self._weights[to] += moved
+        self._drop()
+
+    def _give(self, index: int) -> None:
+        """Give what the weights lack of 1 to one of them; what they have too much the largest."""
+        rest = _WHOLE - int(self._weights.sum())
+        self._weights[index if rest >= 0 else int(np.argmax(self._weights))] += rest
+        self._drop()
+
+    def _drop(self) -> None:
+        retained = self._weights > 0
+        if not retained.all():
+            self._vertices, self._weights = self._vertices[retained], self._weights[retained]

@@ -1,0 +1,112 @@
+"""What the points and gradients of a problem look like: what its oracles are asked at is checked.
+
+Compiled loops read and write without a look at sizes, so nothing may reach them that has another
+shape, type or pattern than the problem's own points.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.points.factored import FactoredMatrix
+from pfbench.points.operators import SparseOperator, TiltedOperator
+from pfbench.points.pattern import Pattern
+from pfbench.points.vertices import RankOne
+
+_FLOAT = np.dtype(np.float64)
+
+
+def describe(obj: Any) -> str:
+    """Return what something is, in words: its type, and of an array its shape and type."""
+    if isinstance(obj, np.ndarray):
+        kind = "an array" if obj.__class__ is np.ndarray else f"a {type(obj).__name__}"
+        return f"{kind} of {obj.dtype} of shape {obj.shape}"
+    if isinstance(obj, FactoredMatrix):
+        return f"a factored matrix of shape {obj.shape} with {obj.pattern.n} observed entries"
+    if isinstance(obj, RankOne):
+        return f"a vertex of rank one of shape {(obj.u.size, obj.v.size)}"
+    article = "an" if type(obj).__name__[0] in "aeiouAEIOU" else "a"
+    return "None" if obj is None else f"{article} {type(obj).__name__}"
+
+
+class DensePointFormat:
+    """Points, vertices and gradients are arrays of one shape; a vertex may be of rank one.
+
+    Attributes
+    ----------
+    points, gradients
+        What they are, in words.
+    is_point, is_gradient
+        Return whether something is a point, or a gradient, of the problem's space. A run asks that
+        several times an iteration, so that they look nothing up.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.points = self.gradients = f"arrays of float64 of shape {shape}"
+        array, double = np.ndarray, _FLOAT
+
+        def is_point(x: Any) -> bool:
+            # An unpickled array has a type object of its own; `is` is the quicker test.
+            return bool(
+                x.__class__ is array
+                and x.shape == shape
+                and (x.dtype is double or x.dtype == double)
+            )
+
+        self.is_point: Callable[[Any], bool] = is_point
+        self.is_gradient: Callable[[Any], bool] = is_point
+
+    describe = staticmethod(describe)
+
+    def is_vertex(self, v: Any) -> bool:
+        """Return whether v may be what a linear minimisation returns."""
+        if isinstance(v, RankOne):
+            return v.pattern is None and (v.u.size, v.v.size) == self.shape
+        return self.is_point(v)
+
+
+class FactoredPointFormat:
+    """Points are factored matrices observed on one pattern, gradients their observed entries."""
+
+    describe = staticmethod(describe)
+
+    def __init__(self, pattern: Pattern) -> None:
+        self.pattern = pattern
+        self.shape = pattern.shape
+        self.points = f"factored matrices of shape {pattern.shape} on the problem's own pattern"
+        self.gradients = f"arrays of float64 of shape {(pattern.n,)}, or what `tilt` returns"
+
+    def is_point(self, x: Any) -> bool:
+        """See `DensePointFormat.is_point`."""
+        return x.__class__ is FactoredMatrix and self.pattern.equals(x.pattern)
+
+    def is_gradient(self, g: Any) -> bool:
+        """Return whether g is a gradient, or one tilted by points of this pattern."""
+        if g.__class__ is np.ndarray:
+            return bool(g.shape == (self.pattern.n,) and g.dtype == _FLOAT)
+        return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)
+
+    def is_vertex(self, v: Any) -> bool:
+        """See `DensePointFormat.is_vertex`."""
+        return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
+
+
+def infer_format(start: Any, name: str = "the problem") -> DensePointFormat | FactoredPointFormat:
+    """Return the form of the points of a problem from its start point.
+
+    Raises
+    ------
+    InputError
+        If the start is neither an array of float64 nor a factored matrix.
+    """
+    if isinstance(start, FactoredMatrix):
+        return FactoredPointFormat(start.pattern)
+    if start.__class__ is not np.ndarray or start.dtype != _FLOAT:
+        raise InputError(
+            f"the start of {name} is {describe(start)}: let start() return a numpy array of "
+            "float64."
+        )
+    return DensePointFormat(start.shape)

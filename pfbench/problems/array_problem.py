@@ -1,0 +1,208 @@
+"""The dense losses on arrays of another library: PyTorch, CuPy, or any that follows the standard.
+
+Data stay where the library has them, as on a GPU; points and gradients come and go as NumPy's
+arrays, so that algorithms, counts and measures are what they are without it. Results differ in the
+order of summation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.delegation import Delegated
+from pfbench.base.protocols import Backend, Table
+from pfbench.base.sample import Indices, weight_indices
+from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
+from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, array_loss
+from pfbench.problems.base import (
+    HessianOf,
+    OpenedProblem,
+    check_point,
+    content_digest,
+    index_weights,
+)
+from pfbench.problems.matrix_problem import MatrixProblem
+from pfbench.problems.wrapper import ProblemWrapper
+from pfbench.sets.body import ConvexBody
+from pfbench.sets.nuclear import NuclearBall
+
+Reads = Callable[[Any, ComponentBlock], Any]
+"""Returns numbers of some components, shape (k, width), of their z."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayProblem(ProblemWrapper, MatrixProblem):
+    """A problem of ours whose sums are taken by an array library.
+
+    Parameters
+    ----------
+    inner
+        The problem; constants, set and measures are its own.
+    library
+        See `array_library`.
+    """
+
+    inner: Dense
+    library: ArrayLibrary
+
+    def __post_init__(self) -> None:
+        vars(self).update(name=self.inner.name, source=self.inner.source)
+        _ = self.loss  # the data are there before the first call, and it is known that they fit
+
+    # --- what the problem says --------------------------------------------------------------------
+
+    set = Delegated[ConvexBody]("inner")
+    shape = Delegated[tuple[int, int]]("inner")
+    tolerance = Delegated[float]("inner")
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the data and of the library: it sums in another order."""
+        return content_digest((self.inner.digest, self.library.name))
+
+    # --- the function -----------------------------------------------------------------------------
+
+    @cached_property
+    def loss(self) -> ArrayLoss:
+        """phi, and the data on the device."""
+        return array_loss(self.library, self.inner)
+
+    def as_array(self, x: Floats) -> Any:
+        """Return a point as the matrix that the components read, shape (d, columns)."""
+        return self.library.floats(check_point(x, self.shape).reshape(-1, self.loss.columns))
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        loss, recorded, total = self.loss, self.as_array(x), 0.0
+        for part in loss.parts(None, None):
+            z = loss.take(loss.rows, part.components) @ recorded[:, part.columns]
+            total += float(loss.xp.sum(loss.values(z, part)))
+        return total / self.inner.n - 0.5 * loss.ridge * float(np.vdot(x, x))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x."""
+        return self._sum_gradients(None, x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x."""
+        return self._sum_gradients(sample, x)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample; the rows are read once."""
+        return self._sum_gradients(sample, x, y)
+
+    def _sum_gradients(self, sample: Indices | None, x: Floats, y: Floats | None = None) -> Floats:
+        """Return the mean of grad f_i(x), less grad f_i(y) if there is a y."""
+        loss, point = self.loss, self.as_array(x)
+        before = None if y is None else self.as_array(y)
+
+        def slopes(rows: Any, part: ComponentBlock) -> Any:
+            s = loss.slopes(rows @ point[:, part.columns], part)
+            if before is None:
+                return s
+            return s - loss.slopes(rows @ before[:, part.columns], part)
+
+        g = self.mean_gradient(sample, slopes)
+        return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
+
+    def mean_gradient(self, sample: Indices | None, slopes: Any) -> Floats:
+        """Return the mean of the gradients with the given slopes, of all or of a sample.
+
+        Parameters
+        ----------
+        slopes
+            Called with the rows of a part, and the part; returns shape (k, width).
+        """
+        loss, xp = self.loss, self.loss.xp
+        numbers, weights = (None, None) if sample is None else index_weights(sample, self.n)
+        sums: dict[int, Any] = {}
+        for part in loss.parts(numbers, weights):
+            rows, start = loss.take(loss.rows, part.components), part.columns.start
+            g = xp.matrix_transpose(rows) @ (part.weights * slopes(rows, part))
+            sums[start] = sums[start] + g if start in sums else g
+        width = loss.width
+        zero = xp.zeros((loss.d, width), dtype=xp.float64, device=self.library.device)
+        columns = [sums.get(index, zero) for index in range(0, loss.columns, width)]
+        return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
+
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return all component Hessians at s: phi'' of every row in NumPy's memory, 8 n width."""
+        loss, curvatures = self.loss, self.component_values(s, self.loss.curvatures)
+
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
+            recorded = self.as_array(u)
+
+            def apply_to_block(rows: Any, part: ComponentBlock) -> Any:
+                floats = loss.library.floats(curvatures[part.components])
+                return loss.bend(floats, rows @ recorded[:, part.columns])
+
+            g = self.mean_gradient(sample, apply_to_block)
+            return g - loss.ridge * u if loss.ridge else g
+
+        return HessianOf(apply_hessian)
+
+    def table(self, x: Floats) -> Table:
+        """Return a table with every component gradient at x; of loss (8) by compiled loops."""
+        return self.inner.table(x) if self.loss.ridge else ArrayTable(self, x)
+
+    def component_values(self, x: Floats, read: Reads) -> Floats:
+        """Return what is read of every component at x, shape (n, width), as NumPy's array.
+
+        Parameters
+        ----------
+        read
+            Called with z and a part; returns shape (k, width).
+        """
+        loss, point = self.loss, self.as_array(x)
+        numpies = np.empty((self.n, loss.width))
+        for part in loss.parts(None, None):
+            z = loss.take(loss.rows, part.components) @ point[:, part.columns]
+            numpies[part.components] = self.library.as_numpy(read(z, part))
+        return numpies
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return itself, or a backend whose linear minimisation multiplies on the device."""
+        if not isinstance(self.set, NuclearBall):
+            return self
+        minimiser = self.set.minimiser(rng, self.tolerance)
+        return OpenedProblem(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
+
+
+class ArrayTable:
+    """phi' of every row where it was last asked, in NumPy's memory: 8 n width bytes."""
+
+    def __init__(self, problem: ArrayProblem, x: Floats) -> None:
+        self._problem, self._loss = problem, problem.loss
+        self._slopes = problem.component_values(x, problem.loss.slopes)
+        self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        point = self._problem.as_array(x)
+
+        def difference_of_block(rows: Any, part: ComponentBlock) -> Any:
+            return self._loss.slopes(rows @ point[:, part.columns], part) - self._read_slopes(part)
+
+        return self._problem.mean_gradient(sample, difference_of_block)
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        change, distinct = self.difference(sample, x), np.unique(weight_indices(sample)[0])
+        share = distinct.size / self._problem.n
+        self.mean = self.mean + share * self.difference(distinct, x)
+        point = self._problem.as_array(x)
+
+        def slopes_of_block(rows: Any, part: ComponentBlock) -> Any:
+            slopes = self._loss.slopes(rows @ point[:, part.columns], part)
+            self._slopes[part.components] = self._loss.library.as_numpy(slopes)
+            return slopes
+
+        self._problem.mean_gradient(distinct, slopes_of_block)
+        return change
+
+    def _read_slopes(self, part: ComponentBlock) -> Any:
+        return self._loss.library.floats(self._slopes[part.components])

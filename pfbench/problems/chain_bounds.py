@@ -1,0 +1,224 @@
+"""Certified bounds of the zero chain: how smooth H_T is, for every length T.
+
+shen2019 lemma 7.1 states that H_T is 3^15-smooth. Here the constant is bounded from the chain's own
+functions. Each row of the tridiagonal Hessian of H_T has at most the entries (shen2019 section 7.1)
+
+    diagonal      |Psi''| Phi + Psi |Phi''|
+    off-diagonal  Psi' Phi', twice
+
+so its spectral norm is at most sup|Psi''| sup Phi + sup Psi sup|Phi''| + 2 sup Psi' sup Phi'. In
+the same way a bound of the gradient's entries and one of the third derivatives follow.
+
+The suprema are enclosed by interval arithmetic. Every operation is rounded outwards, so that the
+upper ends are proved: they rest on IEEE arithmetic (correctly rounded) and on an error of exp below
+4 units in the last place. Psi is treated as a function of r = 1/(2 t - 1) in (0, inf), where
+
+    Psi = e(r),  Psi' = 4 r^3 e(r),  Psi'' = (16 r^6 - 24 r^4) e(r),
+    Psi''' = (64 r^9 - 288 r^7 + 192 r^5) e(r),  e(r) = exp(1 - r^2),
+
+and Phi' = exp((1 - t^2)/2), Phi'' = -t Phi', Phi''' = (t^2 - 1) Phi' are even or odd in t >= 0. The
+intervals [0, END] are cut until upper and lower bound agree. Beyond END every r^k exp(1 - r^2) with
+k <= 9 and every t^k exp((1 - t^2)/2) with k <= 2 decreases, since END^2 > 9/2 and 2: there the
+functions are at most the sum of the moduli of their terms at END.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+
+PAPER_SMOOTHNESS = 3.0**15
+"""What shen2019 lemma 7.1 states for the smoothness of H_T."""
+
+END = 10.0
+"""Where the intervals end and the tails begin."""
+
+TOLERANCE = 1e-6
+"""Relative width of the enclosures at which the cutting stops."""
+
+_EXP_ULPS = 4
+
+
+@dataclass(frozen=True)
+class RoundedInterval:
+    """Intervals [lower, upper], elementwise; each operation encloses every exact result."""
+
+    lower: Floats
+    upper: Floats
+
+    @classmethod
+    def exact(cls, number: float) -> Self:
+        """Return the interval of one float, which is taken as exact."""
+        return cls(np.array(number), np.array(number))
+
+    def __add__(self, other: Self) -> "RoundedInterval":
+        return _round_outwards(self.lower + other.lower, self.upper + other.upper)
+
+    def __sub__(self, other: Self) -> "RoundedInterval":
+        return _round_outwards(self.lower - other.upper, self.upper - other.lower)
+
+    def __mul__(self, other: Self) -> "RoundedInterval":
+        ends = [a * b for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
+        return _round_outwards(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def exp(self) -> "RoundedInterval":
+        """Return the exponential."""
+        return _round_outwards(np.exp(self.lower), np.exp(self.upper), _EXP_ULPS)
+
+    def sqrt(self) -> "RoundedInterval":
+        """Return the square root of intervals of nonnegative numbers."""
+        return _round_outwards(np.sqrt(self.lower), np.sqrt(self.upper))
+
+    def modulus(self) -> "RoundedInterval":
+        """Return the absolute value."""
+        maximum = np.maximum(0.0, np.maximum(self.lower, -self.upper))
+        return RoundedInterval(maximum, np.maximum(-self.lower, self.upper))
+
+
+def _round_outwards(lower: Floats, upper: Floats, ulps: int = 1) -> RoundedInterval:
+    for _ in range(ulps):
+        lower, upper = np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
+    return RoundedInterval(lower, upper)
+
+
+@dataclass(frozen=True)
+class DecayingFunction:
+    """p(x) exp(c (1 - x^2)) on x >= 0, p a polynomial.
+
+    Attributes
+    ----------
+    coefficients
+        Of p, by the power of x.
+    rate
+        c.
+    """
+
+    coefficients: Mapping[int, float]
+    rate: float
+
+    def enclose(self, x: RoundedInterval) -> RoundedInterval:
+        """Return an enclosure of the values on each interval of x."""
+        square = x * x
+        total = RoundedInterval.exact(0.0)
+        for power in range(max(self.coefficients), -1, -1):  # Horner's rule
+            total = total * x + RoundedInterval.exact(self.coefficients.get(power, 0.0))
+        return (
+            total * (RoundedInterval.exact(self.rate) * (RoundedInterval.exact(1.0) - square)).exp()
+        )
+
+    def tail(self) -> float:
+        """Return an upper bound of the modulus beyond END."""
+        positive = {power: abs(factor) for power, factor in self.coefficients.items()}
+        return float(
+            DecayingFunction(positive, self.rate).enclose(RoundedInterval.exact(END)).upper
+        )
+
+    def supremum(self) -> tuple[float, float]:
+        """Return certified lower and upper bounds of sup |p(x) exp(c (1 - x^2))|, x >= 0."""
+        edges = np.linspace(0.0, END, 101)
+        boxes = RoundedInterval(edges[:-1], edges[1:])
+        lower = 0.0
+        while True:
+            middle = 0.5 * (boxes.lower + boxes.upper)
+            at_middle = self.enclose(RoundedInterval(middle, middle)).modulus()
+            lower = max(lower, float(at_middle.lower.max()))
+            bounds = self.enclose(boxes).modulus().upper
+            upper = max(float(bounds.max()), self.tail())
+            if upper <= lower * (1.0 + TOLERANCE):
+                return lower, upper
+            # What was cut off before lies below `lower`, so below `upper`.
+            retained = bounds > lower
+            left, middle, right = boxes.lower[retained], middle[retained], boxes.upper[retained]
+            boxes = RoundedInterval(np.append(left, middle), np.append(middle, right))
+
+
+FUNCTIONS: Mapping[str, DecayingFunction] = MappingProxyType(
+    {
+        "psi": DecayingFunction({0: 1.0}, 1.0),
+        "psi_slope": DecayingFunction({3: 4.0}, 1.0),
+        "psi_curvature": DecayingFunction({4: -24.0, 6: 16.0}, 1.0),
+        "psi_third": DecayingFunction({5: 192.0, 7: -288.0, 9: 64.0}, 1.0),
+        "phi_slope": DecayingFunction({0: 1.0}, 0.5),
+        "phi_curvature": DecayingFunction({1: -1.0}, 0.5),
+        "phi_third": DecayingFunction({0: -1.0, 2: 1.0}, 0.5),
+    }
+)
+"""Psi and its derivatives as functions of r, those of Phi as functions of t."""
+
+
+@dataclass(frozen=True)
+class ChainBounds:
+    """Upper bounds of the suprema of the chain's functions over the real line, all proved.
+
+    Attributes
+    ----------
+    psi, psi_slope, psi_curvature, psi_third
+        Of Psi, |Psi'|, |Psi''|, |Psi'''|.
+    phi, phi_slope, phi_curvature, phi_third
+        Of Phi, |Phi'|, |Phi''|, |Phi'''|.
+    """
+
+    psi: float
+    psi_slope: float
+    psi_curvature: float
+    psi_third: float
+    phi: float
+    phi_slope: float
+    phi_curvature: float
+    phi_third: float
+
+    @property
+    def smoothness(self) -> float:
+        """Upper bound of the spectral norm of the Hessian of H_T, for every T: about 151.27."""
+        return self._sum(
+            (1.0, self.psi_curvature, self.phi),
+            (1.0, self.psi, self.phi_curvature),
+            (2.0, self.psi_slope, self.phi_slope),
+        )
+
+    @property
+    def hessian_smoothness(self) -> float:
+        """Upper bound of the Lipschitz constant of the Hessian of H_T, for every T.
+
+        |sum_i t_i u_i v_i w_i| <= max |t_i| for unit vectors, whichever of u, v and w are shifted
+        by one. The third derivatives of the links a, b make eight such sums: aaa and bbb once, aab
+        and abb three times.
+        """
+        return self._sum(
+            (1.0, self.psi_third, self.phi),
+            (1.0, self.psi, self.phi_third),
+            (3.0, self.psi_curvature, self.phi_slope),
+            (3.0, self.psi_slope, self.phi_curvature),
+        )
+
+    @property
+    def slope(self) -> float:
+        """Upper bound of every entry of the gradient of H_T (shen2019 lemma 7.1: 23)."""
+        return self._sum((1.0, self.psi, self.phi_slope), (1.0, self.psi_slope, self.phi))
+
+    def depth(self, T: int) -> float:
+        """Return an upper bound of -inf H_T: Psi(1) sup Phi + (T - 1) sup Psi sup Phi."""
+        return self._sum((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
+
+    def _sum(self, *terms: tuple[float, float, float]) -> float:
+        total = RoundedInterval.exact(0.0)
+        for factors in terms:
+            a, b, c = map(RoundedInterval.exact, factors)
+            total = total + a * b * c
+        return float(total.upper)
+
+
+@cache
+def chain_bounds() -> ChainBounds:
+    """Return the certified bounds, computed at the first call."""
+    # Phi increases to sqrt(2 pi e); math.pi and math.e are within a unit in the last place.
+    pi, e = (_round_outwards(np.array(number), np.array(number)) for number in (math.pi, math.e))
+    phi = float((RoundedInterval.exact(2.0) * pi * e).sqrt().upper)
+    above = {name: function.supremum()[1] for name, function in FUNCTIONS.items()}
+    return ChainBounds(phi=phi, **above)

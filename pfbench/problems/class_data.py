@@ -1,0 +1,207 @@
+"""Where the rows of multiclass and multitask problems come from: data sets, or synthetic ones."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.checks import check_integer, check_real
+from pfbench.base.parameters import parameter
+from pfbench.problems.data.loading import load_multiclass
+
+_ROWS = 2048
+"""Rows to which noise is added together."""
+
+
+class LabelledRows(NamedTuple):
+    """Rows (n, d), their classes (n,), numbered from 0, and how many classes there are."""
+
+    features: Floats
+    labels: Integers
+    classes: int
+
+
+class TaskRows(NamedTuple):
+    """Rows of several tasks (n, d), labels 0 or 1 (n,), the task of each row (n,), b_t (m,)."""
+
+    features: Floats
+    labels: Integers
+    tasks: Integers
+    offsets: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledClasses:
+    """A data set with several classes, every feature scaled to [-1, 1]."""
+
+    def draw(self, name: str) -> LabelledRows:
+        """Return the rows with their classes; a constant feature is 0.
+
+        Raises
+        ------
+        DataError
+            If the data are missing or damaged.
+        """
+        data = load_multiclass(name)
+        features = data.features.toarray()
+        low, high = features.min(axis=0), features.max(axis=0)
+        # Halves first: the width of a feature may overflow.
+        middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+        features -= middle
+        features /= np.where(half > 0.0, half, 1.0)
+        # Rounding must not leave the interval.
+        np.clip(features, -1.0, 1.0, out=features)
+        features.flags.writeable = False
+        return LabelledRows(features, data.labels.astype(np.int64), data.classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticClasses:
+    """Isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
+
+    The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V' with U and V
+    standard normal, shapes (columns, rank) and (classes, rank).
+    """
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(2000, "number of rows (n)")
+    columns: int = parameter(20, "length of a row (d)")
+    classes: int = parameter(5, "number of classes")
+    rank: int = parameter(2, "rank of the underlying matrix")
+
+    def draw(self, name: str = "synthetic") -> LabelledRows:
+        """Return the rows with their classes; InputError if a number is out of range."""
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
+        n, d = (
+            check_integer("rows", self.rows, minimum=1),
+            check_integer("columns", self.columns, minimum=1),
+        )
+        C, r = (
+            check_integer("classes", self.classes, minimum=2),
+            check_integer("rank", self.rank, minimum=1),
+        )
+        features = rng.standard_normal((n, d))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        scores = 5.0 * (features @ rng.standard_normal((d, r))) @ rng.standard_normal((C, r)).T
+        # The largest of scores with Gumbel noise has the law softmax(scores).
+        labels = (scores + rng.gumbel(size=(n, C))).argmax(axis=1)
+        features.flags.writeable = False
+        return LabelledRows(features, labels, C)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticTasks:
+    """The tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
+
+    Task (i, k) has rows from N(0, U_i (D_i + D_ik) U_i'), U_i standard normal, the diagonal of D_i
+    uniform in (1, 2) and that of D_ik in (0, 0.1); its label is 1 with probability
+    1/(1 + exp(<a, theta_i> + b_i)), the entries of theta_i and b_i being -1 or 1 with equal
+    probability.
+    """
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(100, "rows of each task")
+    columns: int = parameter(30, "length of a row (d)")
+    kinds: int = parameter(6, "number of kinds of tasks (m)")
+    copies: int = parameter(5, "tasks of each kind (K)")
+
+    def draw(self, name: str = "synthetic") -> TaskRows:
+        """Return the rows of all tasks; InputError if a number is out of range."""
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
+        n, d = (
+            check_integer("rows", self.rows, minimum=1),
+            check_integer("columns", self.columns, minimum=1),
+        )
+        m, K = (
+            check_integer("kinds", self.kinds, minimum=1),
+            check_integer("copies", self.copies, minimum=1),
+        )
+        features = np.empty((m, K, n, d))
+        labels = np.empty((m, K, n), dtype=np.int64)
+        offsets = np.empty((m, K))
+        for i in range(m):
+            U, D = rng.standard_normal((d, d)), rng.uniform(1.0, 2.0, size=d)
+            theta, b = rng.choice((-1.0, 1.0), size=d), rng.choice((-1.0, 1.0))
+            offsets[i] = b
+            for k in range(K):
+                root = np.sqrt(D + rng.uniform(0.0, 0.1, size=d))[:, None] * U.T
+                np.matmul(rng.standard_normal((n, d)), root, out=features[i, k])
+                # y = 1 with probability 1/(1 + exp(z)): a logistic variable lies above z.
+                labels[i, k] = rng.logistic(size=n) > features[i, k] @ theta + b
+        features.flags.writeable = False
+        tasks = np.repeat(np.arange(m * K), n)
+        return TaskRows(features.reshape(-1, d), labels.ravel(), tasks, offsets.ravel())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassTasks:
+    """The tasks of qu2018 section 6.2, from a data set with several classes.
+
+    For each class: its rows with label 1, and as many rows of other classes, uniform without
+    replacement, with label 0 (all others, if there are fewer). Of these, `copies` noisy versions,
+    each one task: every feature, scaled to [-1, 1], plus normal noise of standard deviation
+    `noise`. There is no offset. The paper gives neither the law nor the size of its "small noise".
+    """
+
+    seed: int = parameter(0, "seed of the problem's data")
+    copies: int = parameter(5, "noisy versions of each class (K)")
+    noise: float = parameter(0.05, "standard deviation of the noise of a feature")
+    rows: int | None = parameter(None, "most rows of each class, drawn uniformly", "all")
+
+    def draw(self, name: str) -> TaskRows:
+        """Return the rows of all tasks.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
+        DataError
+            If the data are missing or damaged.
+        """
+        rng = np.random.default_rng(
+            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
+        )
+        K, scale = (
+            check_integer("copies", self.copies, minimum=1),
+            check_real("noise", self.noise, minimum=0.0),
+        )
+        max_count = None if self.rows is None else check_integer("rows", self.rows, minimum=1)
+        features, labels, classes = ScaledClasses().draw(name)
+        chosen = []
+        for c in range(classes):
+            own, indices = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
+            if max_count is not None and own.size > max_count:
+                own = np.sort(rng.choice(own, size=max_count, replace=False))
+            choice = rng.choice(indices, size=min(own.size, indices.size), replace=False)
+            chosen.append((own, np.sort(choice)))
+        sizes = [own.size + sample.size for own, sample in chosen for _ in range(K)]
+        noisy = np.empty((sum(sizes), features.shape[1]))
+        targets = np.empty(len(noisy), dtype=np.int64)
+        first = 0
+        for own, choice in chosen:
+            both = np.concatenate([own, choice])
+            for _ in range(K):
+                part = slice(first, first + len(both))
+                _write_noisy(rng, scale, features, both, noisy[part])
+                targets[part] = np.arange(len(both)) < own.size
+                first = part.stop
+        noisy.flags.writeable = False
+        return TaskRows(
+            noisy, targets, np.repeat(np.arange(len(sizes)), sizes), np.zeros(len(sizes))
+        )
+
+
+def _write_noisy(
+    rng: np.random.Generator, scale: float, features: Floats, rows: Integers, out: Floats
+) -> None:
+    """Write some rows plus normal noise to out, as many at a time as stay in the cache."""
+    for first in range(0, len(rows), _ROWS):
+        part = slice(first, first + _ROWS)
+        rng.standard_normal(out=out[part])
+        out[part] *= scale
+        out[part] += features[rows[part]]

@@ -1,0 +1,179 @@
+"""Reading packed text files in blocks of whole lines."""
+
+import bz2
+import gzip
+import lzma
+import math
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol, cast
+
+BLOCK = 1 << 23
+"""Bytes that are parsed at a time, so that memory stays bounded for the largest sets."""
+
+PACKED = (".bz2", ".gz", ".xz", ".zip")
+"""The packed forms that are read, by the end of the file's name."""
+
+
+class ContentError(Exception):
+    """Why a file's content is refused: a clause, to which the caller adds file and remedy."""
+
+
+class Hash(Protocol):
+    """The part of a `hashlib` object that is used here."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take in more bytes."""
+
+
+@contextmanager
+def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[IO[bytes]]:
+    """Open the unpacked bytes of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    form
+        The name that tells how it is packed (``.bz2``, ``.gz``, ``.xz``, ``.zip``; else: not);
+        it is apart from `path` because a download is checked before it gets its name.
+    members
+        Names of the wanted file inside a zip, whatever its folder there; the first that is found
+        is taken, and it may itself be packed as ``.gz``, ``.bz2`` or ``.xz``.
+
+    Raises
+    ------
+    ContentError
+        If the file cannot be read, is damaged or truncated, or lacks the member; also when that
+        shows only while the stream is being read.
+    """
+    suffix = PurePosixPath(form).suffix
+    try:
+        with ExitStack() as stack:
+            stream: IO[bytes]
+            if suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                member = _member(archive, members)
+                stream = stack.enter_context(archive.open(member))
+                suffix = PurePosixPath(member).suffix
+            else:
+                stream = stack.enter_context(path.open("rb"))
+            if suffix == ".bz2":
+                stream = cast(IO[bytes], stack.enter_context(bz2.BZ2File(stream)))
+            elif suffix == ".xz":
+                stream = cast(IO[bytes], stack.enter_context(lzma.LZMAFile(stream)))
+            elif suffix == ".gz":
+                stream = cast(IO[bytes], stack.enter_context(gzip.GzipFile(fileobj=stream)))
+            yield stream
+    except (
+        EOFError,
+        lzma.LZMAError,
+        zlib.error,
+        zipfile.BadZipFile,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise ContentError(f"it is damaged or truncated ({error})") from error
+    except OSError as error:
+        # A packed stream with the wrong first bytes is an OSError without an error number.
+        if error.errno is None:
+            raise ContentError(f"it is damaged or truncated ({error})") from error
+        raise ContentError(f"it cannot be read ({error.strerror})") from error
+
+
+def _member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
+    """Return the full name of the first of `members` in the archive."""
+    present = {PurePosixPath(name).name: name for name in archive.namelist()}
+    for member in members:
+        for packed in ("", ".gz", ".bz2", ".xz"):
+            if member + packed in present:
+                return present[member + packed]
+    raise ContentError(f"the archive holds no {' or '.join(members)}")
+
+
+def blocks(
+    stream: IO[bytes], digest: Hash | None = None, size: int = BLOCK
+) -> Iterator[tuple[int, bytes]]:
+    """Cut a stream into blocks of whole lines, each ended by a newline.
+
+    Parameters
+    ----------
+    stream
+        Unpacked bytes.
+    digest
+        Is fed with every byte of the stream, as it is.
+    size
+        About how many bytes a block has; a line is never cut.
+
+    Yields
+    ------
+    tuple
+        Number of the block's first line (from 1), and its bytes.
+    """
+    line, rest = 1, b""
+    for chunk in _prefetch(stream, size):
+        if digest is not None:
+            digest.update(chunk)
+        cut = chunk.rfind(b"\n") + 1
+        if not cut:
+            rest += chunk
+            if len(rest) > 8 * size:
+                raise ContentError(f"line {line} has no end")
+            continue
+        block, rest = rest + chunk[:cut], chunk[cut:]
+        yield line, block
+        line += block.count(b"\n")
+    if rest:
+        yield line, rest + b"\n"
+
+
+def _prefetch(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Read chunks of a stream, the next one while the last is worked on: unpacking takes long."""
+    with ThreadPoolExecutor(1) as thread:
+        chunk = stream.read(size)
+        while chunk:
+            coming = thread.submit(stream.read, size)
+            yield chunk
+            chunk = coming.result()
+
+
+def refuse(first: int, block: bytes, reason: Callable[[bytes], str | None]) -> ContentError:
+    """Name the first line of a block for which `reason` finds something wrong.
+
+    Parameters
+    ----------
+    first
+        Number of the block's first line.
+    block
+        The lines.
+    reason
+        Says what is wrong with a line, or None. It is the slow and exact form of the check that
+        refused the block.
+    """
+    for number, line in enumerate(block.split(b"\n")[:-1], start=first):
+        why = reason(line)
+        if why is not None:
+            return ContentError(f"line {number} ({excerpt(line)}) {why}")
+    last = first + block.count(b"\n") - 1
+    return ContentError(f"lines {first} to {last} are not in the set's format")
+
+
+def excerpt(line: bytes) -> str:
+    """Return the beginning of a line, fit for a one-line message."""
+    text = line[:40].decode("ascii", "replace").strip()
+    displayed = "".join(
+        c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return repr(displayed + ("..." if len(line) > 40 else ""))
+
+
+def is_finite_number(text: bytes) -> bool:
+    """Return whether a text is a finite number in the plain notation."""
+    try:
+        return b"_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False

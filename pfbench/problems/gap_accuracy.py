@@ -1,0 +1,97 @@
+"""Linear minimisation over a nuclear ball that is as exact as the gap asks for.
+
+With v found at x, let d = <g, x - v> be the gap along v, and e that along a minimiser. If
+e <= (1 + k) d in each step of Frank-Wolfe with steps w_t, then for f of curvature C, convex or not,
+
+    sum_t w_t e_t <= (1 + k) (f(x_0) - min f + C/2 sum_t w_t^2),
+
+as f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, by what C is, is added up: 1 + k times the bound of
+an exact minimisation, which goes so in Lacoste-Julien 2016. It is the inexact minimisation of
+Jaggi 2013 with an error of at most k d_t, where he has a share of the step times C, which is not
+known. The factor 1 + k is derived by pfbench.
+
+The residual of the pair is at most 2 k d over the radius, from which e <= (1 + k) d follows if the
+pair is the leading one. That is a heuristic, as a fixed tolerance is: nothing but a certificate
+excludes another pair. Measured gaps have one of their own. The vertex is made of u and of the
+direction of g'u, which is at hand: d only grows by it, and the next minimisation starts nearer.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import StalePoint
+from pfbench.base.state import Point
+from pfbench.points import FactoredMatrix, RankOne
+from pfbench.points.operations import inner
+from pfbench.points.operators import LinearOperator
+from pfbench.problems.base import FiniteSum, OpenedProblem
+from pfbench.sets.lanczos import GapShare
+from pfbench.sets.nuclear import NuclearLmo
+
+
+class GapAccuracyProblem(OpenedProblem):
+    """The oracles of one run, whose linear minimisation may miss a share of the gap.
+
+    The gap is that of the point at which a gradient, a batch or a difference was asked last. Where
+    there is none, and for a tilted gradient, which is of no such point, the minimiser's own
+    tolerance holds alone.
+
+    Parameters
+    ----------
+    problem
+        It answers all but `lo`.
+    operator
+        Returns its gradients as matrices.
+    minimiser
+        Of its set.
+    share
+        By what part the gap along the vertex may be too small, k above.
+    """
+
+    def __init__(
+        self,
+        problem: FiniteSum,
+        operator: Callable[[Any], LinearOperator],
+        minimiser: NuclearLmo,
+        share: float,
+    ) -> None:
+        super().__init__(problem, self._vertex)
+        self._problem, self._operator = problem, operator
+        self._minimiser, self._share, self._radius = minimiser, share, minimiser.radius
+        self._last_point: Point | None = None
+        self.gradient, self.batch, self.difference = self._gradient, self._batch, self._difference
+
+    def _gradient(self, x: Any) -> Any:
+        self._last_point = x
+        return self._problem.gradient(x)
+
+    def _batch(self, sample: Any, x: Any) -> Any:
+        self._last_point = x
+        return self._problem.batch(sample, x)
+
+    def _difference(self, sample: Any, x: Any, y: Any) -> Any:
+        self._last_point = x
+        return self._problem.difference(sample, x, y)
+
+    def _vertex(self, g: Any) -> RankOne:
+        return self._minimiser.lo(self._operator(g), self._residual_share(g))
+
+    def _residual_share(self, g: Any) -> GapShare | None:
+        """Return what residual leaves the share of the gap at the point asked last.
+
+        None where that gap is not to be had. With a residual r, sigma^2 is within r sigma of an
+        eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
+        """
+        x, self._last_point = self._last_point, None
+        if not (isinstance(x, FactoredMatrix) and isinstance(g, np.ndarray)):
+            return None
+        try:
+            reading = x.reading()
+        except StalePoint:
+            return None
+        twice, weight = 2.0 * self._share, 1.0 / self._radius
+        if reading.b == 0.0:  # After its gradient no step of x is left to apply.
+            return GapShare(twice, 0.0, weight * reading.a, reading.values)
+        return GapShare(twice, weight * inner(g, x))

@@ -1,0 +1,159 @@
+"""Problems with a norm: what they lack, what is measured in it, and the constants of it.
+
+The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Where
+0 <= Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix, it is at
+most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz, and equal to it if f is that
+quadratic. A convex function is largest at an extreme point of the ball: `max_quadratic_form`.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Measure
+from pfbench.base.state import State
+from pfbench.points import view
+from pfbench.sets.balls import L1Ball, L2Ball
+from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall, SpectralBall
+from pfbench.sets.norms import Entrywise, NormBall
+from pfbench.sets.nuclear import NuclearBall
+
+KINDS = ("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
+"""The norms that a method may require by name."""
+
+_ENUMERATED = 14
+"""Up to so many signs the largest square over a cube is enumerated."""
+
+Stated = dict[str, tuple[float, str]]
+"""Constants with their derivations, by name."""
+
+
+def lacking_norms(problem: Any) -> dict[str, str]:
+    """Return why a problem fits no method for norms, or for one of `KINDS`."""
+    if problem.norm is None:
+        return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
+    if problem.is_bounded:
+        reason = "its linear minimisation is over its feasible set"
+        return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), reason)
+    words = f"its norm is {problem.norm.name}"
+    return {f"norm {kind}": words for kind in KINDS if kind not in problem.norm.block_kinds}
+
+
+# --- measures -------------------------------------------------------------------------------------
+
+
+def dual_norm(problem: Any, state: State) -> float:
+    """Return |grad f(x)|_* in the problem's norm, exact to rounding."""
+    return float(problem.norm.dual(problem.gradient(view(state.x))))
+
+
+def lmo_lower(problem: Any, state: State) -> float | None:
+    """Return <M, O>/|M|_* of the step's linear minimisation -rho O at its estimate M."""
+    return None if state.estimate is None else float(problem.norm.quality(state.estimate).lower)
+
+
+def lmo_upper(problem: Any, state: State) -> float | None:
+    """Return |O| of the step's linear minimisation -rho O at its estimate."""
+    return None if state.estimate is None else float(problem.norm.quality(state.estimate).hi)
+
+
+def lmo_products(problem: Any, state: State) -> float:
+    """Return the products of matrices in each linear minimisation."""
+    return float(problem.norm.products)
+
+
+OF_NORMS: Mapping[str, Measure] = MappingProxyType(
+    {
+        "dual_norm": dual_norm,
+        "lmo_lower": lmo_lower,
+        "lmo_upper": lmo_upper,
+        "lmo_products": lmo_products,
+    }
+)
+"""What is measured of every problem with a norm."""
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def norm_constants(
+    norm: NormBall | None, L_f: float, sharper: tuple[float, str] | None = None
+) -> Stated:
+    """Return L_norm, rho, zeta and omega; none of them without a norm.
+
+    Parameters
+    ----------
+    norm
+        The ball.
+    L_f
+        The Euclidean smoothness.
+    sharper
+        Another upper bound of L_norm with its derivation.
+    """
+    if norm is None:
+        return {}
+    usual = norm.zeta**2 * L_f, "zeta^2 L_f: |g|_* <= zeta |g|_2 and |x|_2 <= zeta |x|"
+    result = usual if sharper is None or usual[0] < sharper[0] else sharper
+    return {
+        "L_norm": result,
+        "rho": (norm.radius, f"radius of the ball of the norm {norm.name}"),
+        "zeta": (norm.zeta, f"largest |x|_*/|x|_2 of the norm {norm.name}: exact"),
+        "omega": (norm.omega, f"largest |x|/|x|_2 of the norm {norm.name}: exact"),
+    }
+
+
+def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, str] | None:
+    """Return the maximum of <X, G X> over |X| <= 1, or an upper bound; None where none is known.
+
+    Parameters
+    ----------
+    norm
+        Of matrices with so many columns, or of vectors if that is 1.
+    G
+        Positive semidefinite, shape (m, m).
+    columns
+        The number of columns of X.
+    """
+    ball = norm.ball if isinstance(norm, Entrywise) else norm
+    eigenvalues = np.linalg.eigvalsh(G)
+    top = float(eigenvalues[-1])
+    if isinstance(ball, SpectralBall):
+        rank = min(len(G), columns)
+        total = float(eigenvalues[len(G) - rank :].sum())
+        return total, f"the sum of the {rank} largest eigenvalues of G, at partial isometries"
+    if isinstance(ball, NuclearBall | L2Ball):
+        return top, "the largest eigenvalue of G, at its eigenvector"
+    if isinstance(ball, L1Ball):
+        return float(np.diag(G).max()), "the largest diagonal entry of G, at a vertex"
+    if isinstance(ball, MaxColumnBall):
+        return columns * top, "the number of columns times the largest eigenvalue of G"
+    sums = float(np.abs(G).sum())
+    if isinstance(ball, MaxRowBall):
+        if (G >= 0.0).all():
+            return sums, "the sum of the entries of G, at equal rows"
+        total = min(sums, len(G) * top)
+        return total, "the least of the sum of |G_ij| and m lambda_max(G), from above"
+    if ball.name == "linf":
+        if len(G) <= _ENUMERATED:
+            return columns * _maximum_over_signs(
+                G
+            ), "the largest s'Gs over signs s, for each column"
+        total = columns * min(sums, len(G) * top)
+        return total, "for each column the least of sum |G_ij| and m lambda_max(G), from above"
+    return None
+
+
+def _maximum_over_signs(G: Floats) -> float:
+    """Return the largest s'Gs over s in {-1, 1}^m."""
+    m = len(G)
+    codes = np.arange(2 ** max(0, m - 1))[:, None]  # s and -s have the same square
+    signs = np.where(codes >> np.arange(m) & 1, 1.0, -1.0)
+    return float(np.einsum("ki,ij,kj->k", signs, G, signs, optimize=True).max())
+
+
+def second_moment(rows: Floats) -> Floats:
+    """Return E a a' of rows a, shape (d, d)."""
+    return np.asarray(rows.T @ rows / len(rows))

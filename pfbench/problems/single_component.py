@@ -1,0 +1,38 @@
+"""What problems with one component share."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+from pfbench.base.arrays import Floats
+from pfbench.base.sample import Indices
+from pfbench.problems.base import FiniteSum, HessianOf, index_weights
+
+Operator = Callable[[Floats], Floats]
+"""A symmetric matrix as the function that multiplies a vector by it."""
+
+
+class SingleComponent(FiniteSum):
+    """f = f_1, with the Hessian as an operator."""
+
+    n: ClassVar[int] = 1
+
+    @property
+    def d(self) -> int:
+        """Length of a point."""
+        return self.shape[0]
+
+    @abstractmethod
+    def curvature(self, s: Floats) -> Operator:
+        """Return the Hessian at s as an operator."""
+
+    def hessian(self, s: Floats) -> HessianOf:
+        """Return the Hessian at s."""
+        operator = self.curvature(s)
+
+        def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
+            if sample is not None:
+                index_weights(sample, 1)
+            return operator(u)
+
+        return HessianOf(apply_hessian)

@@ -1,0 +1,36 @@
+"""A problem that is another one but for something: with a norm, or on other arrays."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pfbench.base.arrays import Floats
+from pfbench.base.constants import Constants
+from pfbench.base.delegation import Delegated
+from pfbench.base.protocols import FeasibleSet, Gradient, Measure
+from pfbench.problems.base import FiniteSum
+
+
+class ProblemWrapper(FiniteSum):
+    """Another problem, `inner`, but for what a subclass says."""
+
+    inner: FiniteSum
+    n = Delegated[int]("inner")
+    set = Delegated[FeasibleSet]("inner")
+    shape = Delegated[tuple[int, ...]]("inner")
+    properties = Delegated[frozenset[str]]("inner")
+    best_known = Delegated[tuple[float, str] | None]("inner")
+    start = Delegated[Callable[[], Any]]("inner")
+    measures = Delegated[Callable[[], Mapping[str, Measure]]]("inner")
+    component_smoothness = Delegated[Callable[[], Floats]]("inner")
+
+    def constants(self, start: Any) -> Constants:
+        """See `FiniteSum.constants`."""
+        return self.inner.constants(start)
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return self.inner.value(x)
+
+    def gradient(self, x: Any) -> Gradient:
+        """Return the gradient at x."""
+        return self.inner.gradient(x)

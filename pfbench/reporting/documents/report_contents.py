@@ -1,0 +1,294 @@
+"""What a report says, whatever the format: its parts, and where they come from."""
+
+import math
+import os
+import platform
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+
+from pfbench.base.escaping import escape_text
+from pfbench.reporting.comparison import Comparison, all_at_equal_counts
+from pfbench.reporting.figures.panels import Figure, figure
+from pfbench.reporting.findings import (
+    ordering_text,
+    ranking,
+    summary,
+    tested_orderings,
+    tuning_effects,
+)
+from pfbench.reporting.findings.answers import answers
+from pfbench.reporting.findings.candidate_front import CandidateFront, front, front_sentence
+from pfbench.reporting.findings.result_tables import comparisons, results_tables
+from pfbench.reporting.findings.tested_orderings import OrderingResult
+from pfbench.reporting.report import Report, RunEnvironment
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.seed_curves import column
+from pfbench.reporting.tables import Table, counts, early_endings_table
+from pfbench.reporting.theory import MethodTheory
+from pfbench.reporting.wording import format_significant, join_items, measure_name, pluralize
+from pfbench.runs.planning.study import Spec, Study
+
+
+@dataclass(frozen=True)
+class ReportPart:
+    """One study of a report; what is computed of it is computed once, for all formats."""
+
+    results: StudyResults
+    comparisons: tuple[Comparison, ...]
+    """How its algorithms compare in each kind of calls."""
+    ordering_results: tuple[OrderingResult, ...]
+    """What becomes of its published orders."""
+    displayed_results: StudyResults
+    """What its figures show, at equal counts: all, or of very many algorithms the foremost."""
+    figure: Figure
+    picture: str
+    """Name of the file that holds its figure as SVG."""
+    front: CandidateFront | None = None
+    """The one method that the report is about, against its class."""
+
+    @property
+    def study(self) -> Study:
+        """The study itself."""
+        return self.results.study
+
+    @cached_property
+    def orders(self) -> list[str]:
+        """What becomes of the published orders, in words."""
+        return ordering_text.sentences(self.ordering_results, self.study)
+
+    @property
+    def unit_sentences(self) -> list[str]:
+        """How the published orders are judged: the paper's unit, forms, and what is ours."""
+        return ordering_text.ordering_dossier(self.study)
+
+    @property
+    def brief_sentences(self) -> list[str]:
+        """Which of the published orders flip, and who needs the fewest calls for what, in words."""
+        return [*ordering_text.flip_sentences(self.ordering_results), *self.answers]
+
+    @cached_property
+    def candidate_sentences(self) -> list[str]:
+        """Where the one method stands to each target, what failed, and what tuning chose."""
+        return front_sentence(self.front) + self.tuning_sentences if self.front else []
+
+    @property
+    def tuning_choice_table(self) -> Table | None:
+        """What tuning chose for the one method; None without either."""
+        if self.front is None or self.study.tune is None:
+            return None
+        table = tuning_effects.choice_table(
+            self.study, self.study.tune, self.front.candidate_labels
+        )
+        return table if table.rows else None
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """Who needs the fewest calls for what, in words."""
+        return answers(self.comparisons)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What the runs show, in words."""
+        return summary.sentences(self.results)
+
+    @cached_property
+    def tuning_sentences(self) -> list[str]:
+        """How methods were tuned, in words."""
+        return tuning_effects.sentences(self.results, self.comparisons)
+
+    @property
+    def all_sentences(self) -> list[str]:
+        """All that is said of the study in words."""
+        if self.front is not None:
+            return self.candidate_sentences
+        return [
+            *self.unit_sentences,
+            *self.orders,
+            *self.answers,
+            *self.sentences,
+            *self.tuning_sentences,
+        ]
+
+    @cached_property
+    def results_tables(self) -> list[Table]:
+        """The results, a table for each kind of calls."""
+        return results_tables(self.comparisons)
+
+    @cached_property
+    def tuning_tables(self) -> list[Table]:
+        """What tuning chose, and what flips."""
+        return tuning_effects.tuning_tables(self.results, self.comparisons)
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables that are read on a screen."""
+        tables = [
+            ordering_text.table(self.study, self.ordering_results),
+            ranking.table(self.results),
+            *self.results_tables,
+            *self.tuning_tables,
+            summary.ratio_table(self.results),
+            counts(self.results),
+            early_endings_table(self.results),
+        ]
+        return [table for table in tables if table is not None]
+
+    @cached_property
+    def medians(self) -> Table:
+        """Final medians."""
+        return summary.medians(self.results)
+
+    @property
+    def omission_sentence(self) -> str:
+        """A sentence on algorithms that the figures leave out, or nothing."""
+        few, many = len(self.displayed_results.study.labels), len(self.study.labels)
+        return f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
+
+    @property
+    def start(self) -> str:
+        """A sentence on starts that figures do not show, or nothing."""
+        lines = (line for lines in self.figure.lines.values() for line in lines)
+        cut = self.figure.log and any((line.band.x <= 0.0).any() for line in lines)
+        return " The start, at 0, has no place on the logarithmic axis." if cut else ""
+
+    @property
+    def interval_sentence(self) -> str:
+        """A sentence on measures that are intervals, or nothing."""
+        names = [name for name in self.study.measures if _is_interval(self.results, name)]
+        if not names:
+            return ""
+        text = join_items([measure_name(name) for name in names])
+        return f" Of {text} the upper end of its certified interval is shown."
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """A whole report."""
+
+    spec: Spec
+    parts: tuple[ReportPart, ...]
+    environments: tuple[RunEnvironment, ...]
+    command: str
+    commit: str
+    version: str
+    created: datetime
+    theory: MethodTheory
+
+    @property
+    def labels(self) -> list[str]:
+        """All algorithms, in the order in which they get their colours."""
+        first = [label for part in self.parts if part.front for label in part.front.highlights]
+        labels = [label for part in self.parts for label in part.study.labels]
+        return list(dict.fromkeys([*first, *labels]))
+
+    @property
+    def date(self) -> str:
+        """When the report was made."""
+        return self.created.strftime("%Y-%m-%d %H:%M UTC")
+
+    def provenance(self) -> list[tuple[str, str]]:
+        """Return what made the report, by name."""
+        seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
+        return [
+            ("command", self.command),
+            ("pfbench", self.version),
+            ("commit", self.commit),
+            ("date", self.date),
+            ("runs", str(len(self.spec.runs()))),
+            *self._run_time(),
+            ("seeds", "; ".join(seeds)),
+            ("written on", machine()),
+        ]
+
+    def _run_time(self) -> list[tuple[str, str]]:
+        """Return how long the runs took where orders are judged, in seconds among others."""
+        if not any(part.study.orderings for part in self.parts):
+            return []
+        seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
+        total, longest = (
+            format_significant(math.fsum(seconds)),
+            format_significant(max(seconds, default=0.0)),
+        )
+        text = f"{total} s in all, at most {longest} s each, without measures and compilation"
+        return [("run time", text)]
+
+
+def contents(report: Report, command: str, commit: str | None, created: datetime) -> ReportContents:
+    """Return everything that a report says."""
+    # Only the command line imports the front door; by now it is loaded in any case.
+    version = str(sys.modules[__name__.partition(".")[0]].__version__)
+    return ReportContents(
+        spec=report.spec,
+        parts=tuple(
+            _part(report.spec, results, report.candidate_labels) for results in report.results
+        ),
+        environments=report.environments,
+        command=escape_text(command),
+        commit=commit or "unknown (not a git checkout)",
+        version=version,
+        created=created,
+        theory=report.theory or MethodTheory(),
+    )
+
+
+def _part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -> ReportPart:
+    compared = tuple(comparisons(results))
+    subject = front(compared, candidates) if candidates else None
+    restrict_algorithms = all_at_equal_counts(results).restrict_algorithms(
+        subject.highlights if subject else ranking.sole_leaders(results)
+    )
+    return ReportPart(
+        results,
+        compared,
+        tuple(tested_orderings.test_orderings(results)),
+        restrict_algorithms,
+        figure(restrict_algorithms),
+        f"{file_stem(spec, results.study)}.svg",
+        subject,
+    )
+
+
+def file_stem(spec: Spec, study: Study) -> str:
+    """Return how the names of a study's files begin."""
+    return f"{spec.name}-{study.key}" if study.key else spec.name
+
+
+def seeds_in_words(study: Study) -> str:
+    """Return the seeds of a study."""
+    first, last = study.seeds[0], study.seeds[-1]
+    if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
+        return f"{first} to {last}"
+    return join_items([str(seed) for seed in study.seeds])
+
+
+def failure_sentence(results: StudyResults) -> str:
+    """Return how probable it is that any certified interval of a study is wrong; or nothing."""
+    probability = math.fsum(run.failure_probability for _, run in results.runs)
+    if not probability:
+        return ""
+    return (
+        f"The probability that any certified interval of these {pluralize(len(results.runs), 'run')} "  # noqa: E501
+        f"is wrong is at most {format_significant(probability, 2)}."
+    )
+
+
+def machine() -> str:
+    """Return the processor of this machine and how many threads it offers."""
+    model = platform.processor() or platform.machine()
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        line = next(line for line in lines if line.startswith("model name"))
+        model = line.partition(":")[2].strip()
+    return f"{model}, {pluralize(os.cpu_count() or 1, 'logical processor')}"
+
+
+def _is_interval(results: StudyResults, measure: str) -> bool:
+    for _, run in results.runs:
+        low, high = (column(run, name) for name in (f"{measure}_lower", measure))
+        if low.size and (low < high).any():
+            return True
+    return False

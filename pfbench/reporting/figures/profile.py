@@ -1,0 +1,109 @@
+"""The profile of one method among others: the share of pairs reached by so many calls."""
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.svg import (
+    COLUMN,
+    Drawing,
+    PrintWidth,
+    add_legend,
+    format_short,
+    new_figure,
+)
+from pfbench.reporting.figures.target_profiles import decades, frame
+from pfbench.reporting.findings.candidate_front import CandidateFront
+from pfbench.reporting.wording import AXES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+_GREY = "#c9c9c4"
+
+
+class ProfileLine(NamedTuple):
+    """A line of the profile on the page: points in a box of 1000 times 400, and how it looks."""
+
+    label: str
+    points: str
+    number: int | None
+    """Its style; None for one that is grey."""
+    is_candidate: bool
+
+
+class Profile(NamedTuple):
+    """The profile on the page."""
+
+    lines: list[ProfileLine]
+    ticks: list[tuple[float, str]]
+    axis: str
+
+
+def profile(front: CandidateFront) -> Profile:
+    """Return the profile as the page draws it, grey lines first, and the method itself last."""
+    steps = front.steps()
+    low, high = _ends(steps)
+    wide = math.log(high / low)
+
+    def y_position(calls: float) -> float:
+        return 1000.0 * math.log(min(max(calls, low), high) / low) / wide
+
+    def line(label: str, number: int | None) -> ProfileLine:
+        points, share = [(0.0, 0.0)], 0.0
+        for calls in steps.get(label, ()):
+            points.append((y_position(calls), share))
+            share += 1.0 / front.pairs
+            points.append((y_position(calls), share))
+        points.append((1000.0, share))
+        text = " ".join(f"{x:.1f},{400.0 * (1.0 - y):.1f}" for x, y in points)
+        return ProfileLine(label, text, number, label in front.candidate_labels)
+
+    highlights = front.highlights
+    grey = [line(label, None) for label in steps if label not in highlights]
+    coloured = [line(label, number) for number, label in enumerate(highlights)]
+    ticks = [(y_position(tick), format_short(tick)) for tick in decades(low, high)]
+    return Profile([*grey, *reversed(coloured)], ticks, _axis(front))
+
+
+def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> Drawing:
+    """Return the profile for a paper; the grey lines of the others have no names there."""
+    return Drawing(f"{front.label}: profile", partial(_draw, front, width))
+
+
+def _draw(front: CandidateFront, width: PrintWidth) -> "Canvas":
+    canvas, grid = new_figure(width, 1, 1)
+    axes, steps = grid[0][0], front.steps()
+    axes.set_visible(True)
+    low, high = _ends(steps)
+    for label in [
+        *(step for step in steps if step not in front.highlights),
+        *reversed(front.highlights),
+    ]:
+        number = front.highlights.index(label) if label in front.highlights else None
+        look = style(number or 0)
+        calls = [low, *steps.get(label, ()), high]
+        share = [k / front.pairs for k in range(len(calls) - 1)]
+        axes.step(
+            calls,
+            [*share, share[-1]],
+            where="post",
+            color=_GREY if number is None else look.color,
+            dashes=(1, 0) if number is None else look.dash or (1, 0),
+            linewidth=0.5 if number is None else 2.2 if label in front.candidate_labels else 1.1,
+        )
+    frame(axes, low, high, _axis(front))
+    axes.set_ylabel("share of pairs reached")
+    add_legend(canvas, front.highlights, front.highlights, width, markers=False)
+    return canvas
+
+
+def _axis(front: CandidateFront) -> str:
+    return f"expected {AXES.get(str(front.price).lower(), str(front.price))}"
+
+
+def _ends(steps: dict[str, list[float]]) -> tuple[float, float]:
+    existing = [calls for step in steps.values() for calls in step]
+    low, high = (min(existing), max(existing)) if existing else (1.0, 10.0)
+    return 0.8 * low, max(high, 2.0 * low) / 0.8

@@ -1,0 +1,180 @@
+"""Shares of targets: within so many calls, and within a factor of a stated reference."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pfbench.base.escaping import escape_text
+from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.svg import (
+    PAGE,
+    Drawing,
+    PrintWidth,
+    add_legend,
+    format_short,
+    new_figure,
+)
+from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
+from pfbench.reporting.statistics.runtimes import Runtimes
+from pfbench.reporting.wording import AXES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+_LEFT = 0.7
+"""The axis begins at so much of the fewest calls that reach any target."""
+
+
+def draw_target_profiles(
+    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
+) -> Drawing | None:
+    """Return the figure of a study, a panel for each kind of calls; None if it has no targets.
+
+    Every problem (and setting) weighs the same, and every target, as the study states them. A line
+    that ends at 0.6 has never reached the other 40 %. The band is the 95 % interval over seeds
+    (bootstrap, stratified by problem).
+
+    Parameters
+    ----------
+    labels
+        All algorithms of the report; the position of one is the number of its style.
+    """
+    if not comparisons[0].targets:
+        return None
+    title = f"{comparisons[0].results.study.title}: targets reached"
+    return Drawing(title, partial(_draw_profiles, comparisons, labels, width))
+
+
+def profiles(
+    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
+) -> Drawing | None:
+    """Return the performance profile of a study; None if it states no reference.
+
+    It is the share of problems and targets of which the expected calls are within a factor of those
+    that the study states: no line depends on the others.
+    """
+    if not comparisons[0].results.study.reference:
+        return None
+    title = f"{comparisons[0].results.study.title}: profile"
+    return Drawing(title, partial(_profiles, comparisons[0], labels, width))
+
+
+def shares(comparison: Comparison) -> dict[str, Distribution]:
+    """Return the share of targets that each algorithm reaches, by the calls that it needs."""
+    return {label: ecdf(calls) for label, _, calls in _calls_by_algorithm(comparison)}
+
+
+def factors(comparison: Comparison) -> dict[str, Distribution]:
+    """Return the share of targets within a factor of the reference, of each algorithm."""
+    reference = comparison.results.study.reference
+    existing = {escape_text(label): calls for label, calls in reference.items()}
+    return {
+        label: profile(calls, [existing[problem] for problem in problems])
+        for label, problems, calls in _calls_by_algorithm(comparison)
+    }
+
+
+def _calls_by_algorithm(
+    comparison: Comparison,
+) -> Iterator[tuple[str, list[str], list[tuple[Runtimes, ...]]]]:
+    """Yield each algorithm with the problems of its panels, and its calls to each target there.
+
+    One that reaches targets without any such calls is left out, as in the curves.
+    """
+    for label in comparison.results.study.labels:
+        results = [
+            (compared.panel.problem, scored.calls)
+            for compared in comparison.panels
+            if (scored := compared.find(label))
+        ]
+        asks = any(
+            runtimes.calls_charged.any() or not runtimes.hits
+            for _, calls in results
+            for runtimes in calls
+        )
+        if asks:
+            yield label, [problem for problem, _ in results], [calls for _, calls in results]
+
+
+def _draw_profiles(
+    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth
+) -> "Canvas":
+    columns = width.side_by_side(len(comparisons))
+    canvas, grid = new_figure(width, math.ceil(len(comparisons) / columns), columns)
+    for index, comparison in enumerate(comparisons):
+        axes, price = grid[index // columns][index % columns], str(comparison.price)
+        _fill(axes, shares(comparison), labels, AXES.get(price.lower(), price))
+        if index % columns == 0:
+            axes.set_ylabel("targets reached")
+    add_legend(canvas, comparisons[0].results.study.labels, labels, width)
+    return canvas
+
+
+def _profiles(comparison: Comparison, labels: Sequence[str], width: PrintWidth) -> "Canvas":
+    canvas, grid = new_figure(width, 1, 1)
+    axes = grid[0][0]
+    _fill(axes, factors(comparison), labels, f"expected {comparison.price}, over the reference")
+    axes.set_ylabel("targets within")
+    add_legend(canvas, comparison.results.study.labels, labels, width)
+    return canvas
+
+
+def _fill(
+    axes: "Axes", results: Mapping[str, Distribution], labels: Sequence[str], title: str
+) -> None:
+    axes.set_visible(True)
+    existing = [distribution.x[distribution.x > 0] for distribution in results.values()]
+    x = np.concatenate(existing) if existing else np.empty(0)
+    low, high = (float(x.min()), float(x.max())) if x.size else (1.0, 10.0)
+    for label, share in results.items():
+        _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
+    frame(axes, _LEFT * low, high / _LEFT, title)
+
+
+def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: float) -> None:
+    look = style(number)
+    # A step at each point, from the left edge to the right one.
+    x = np.concatenate([[low], np.maximum(share.x, low), [high]])
+    lines = share.share, share.low, share.high
+    ends = (np.concatenate([[0.0], line, line[-1:] if line.size else [0.0]]) for line in lines)
+    middle, lower, upper = ends
+    axes.fill_between(x, lower, upper, step="post", color=look.color, alpha=0.14, linewidth=0)
+    axes.step(
+        x,
+        middle,
+        where="post",
+        color=look.color,
+        dashes=look.dash or (1, 0),
+        linewidth=1.2,
+        marker=look.marker,
+        markersize=3,
+        markevery=(number % 5, max(1, x.size // 4)),
+    )
+
+
+def frame(axes: "Axes", low: float, high: float, title: str) -> None:
+    """Lay out the axes of a share against calls, which stand on a logarithmic axis."""
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.grid(axis="y")
+    axes.set_xlabel(title)
+    axes.minorticks_off()
+    ticks = decades(low, high)
+    if len(ticks) < 2:
+        powers = range(math.ceil(math.log10(low)) - 1, math.floor(math.log10(high)) + 1)
+        ticks = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set_xticks(ticks, [format_short(tick) for tick in ticks])
+
+
+def decades(low: float, high: float) -> list[float]:
+    """Return the powers of ten between two numbers."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    return [10.0**power for power in range(first, last + 1)]

@@ -1,0 +1,310 @@
+"""One method against those of its class: a sentence, a table, and who stands nearest.
+
+The class is by what is asked: a method that makes linear minimisations and never projects is
+compared with those that never project, any other one with all. What others there are stands below.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pfbench.reporting.comparison import Comparison, ExpectedCalls
+from pfbench.reporting.findings import duels
+from pfbench.reporting.findings.duels import Duel
+from pfbench.reporting.findings.tuning_effects import end_sentences
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.bootstrap import EVEN
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.tables import EQUAL_MARK, Cell, Table, TableRow
+from pfbench.reporting.wording import inline_name, pluralize
+
+NEAR_RATIO = 2.0
+"""Within so many times the calls of the best a method counts as near."""
+
+MAX_ROWS = 6
+"""So many others are drawn in colour, and five of them stand in the table for a paper."""
+
+
+@dataclass(frozen=True)
+class CandidateFront:
+    """One method of a study against the others of its class.
+
+    Attributes
+    ----------
+    comparisons
+        The study in each price; the first decides.
+    label, candidate_labels
+        The method, and all labels under which it stands: it is no rival of itself.
+    rivals
+        The others of its class, the strongest first.
+    not_comparable
+        Methods that are not of its class: those that project, where it does not.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    label: str
+    candidate_labels: tuple[str, ...]
+    rivals: tuple[str, ...]
+    not_comparable: frozenset[str]
+
+    @property
+    def results(self) -> StudyResults:
+        """The runs."""
+        return self.comparisons[0].results
+
+    @property
+    def price(self) -> Cost:
+        """What is counted first."""
+        return self.comparisons[0].price
+
+    @property
+    def highlights(self) -> tuple[str, ...]:
+        """The method and the rivals that are drawn in colour."""
+        return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
+
+    @property
+    def kind(self) -> str:
+        """Of which class it is, in words."""
+        return "methods that never project" if self.not_comparable else "methods"
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """It against the best of its class, by panel and target."""
+        return self._duels(self.comparisons[0])
+
+    def _duels(self, comparison: Comparison) -> list[Duel]:
+        return duels.duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
+
+    @cached_property
+    def standing(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
+        """The pairs of problem and target that count; where it is first, near, and nowhere."""
+        duels = [
+            duel for duel in self.duels if not duel.has_calls and (duel.rank or duel.best_other)
+        ]
+        leads = [duel for duel in duels if duel.rank and duel.calls <= duel.best_other_calls]
+        near = [
+            d
+            for d in duels
+            if d.rank and d.best_other_calls < d.calls <= NEAR_RATIO * d.best_other_calls
+        ]
+        return duels, leads, near, [duel for duel in duels if not duel.rank]
+
+    @cached_property
+    def sentence(self) -> str:
+        """On how many pairs of problem and target it is first, near, behind, or nowhere."""
+        duels, leads, near, never = self.standing
+        left = sum(not (duel.has_calls or duel.rank or duel.best_other) for duel in self.duels)
+        nobody = f" (of {pluralize(left, 'further pair')} nobody arrives)" if left else ""
+        behind = len(duels) - len(leads) - len(near) - len(never)
+        return (
+            f"On {pluralize(len(duels), 'pair')} of problem and target, by {self.price} among "
+            f"{pluralize(len(self.rivals) + 1, 'method')}{self.kind.removeprefix('methods')}, "
+            f"{self.label} is first on {len(leads)}, within {NEAR_RATIO:g} times the first on "
+            f"{len(near)}, further behind on {behind}, and does not arrive on {len(never)}"
+            f"{nobody}{self._nearest}."
+        )
+
+    @property
+    def _nearest(self) -> str:
+        if not self.rivals:
+            return ""
+        rival = self.rivals[0]
+        started = {(duel.title, duel.target_index) for duel in self.duels if duel.has_calls}
+        pairs = [
+            (algorithm.needs(index), its.needs(index))
+            for panel in self.comparisons[0].panels
+            if (algorithm := panel.find(self.label)) and (its := panel.find(rival))
+            for index in range(len(self.comparisons[0].targets))
+            if (panel.panel.title, index) not in started
+        ]
+        ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
+        return f"; the strongest rival is {rival}, ahead of it on {behind} and behind on {ahead}"
+
+    @cached_property
+    def table(self) -> Table:
+        """For each problem and target its calls, the best of its class, and the ratio."""
+        comparisons = [comparison for comparison in self.comparisons[1:] if self._asks(comparison)]
+        further = [
+            {(d.title, d.target_index): d for d in self._duels(comparison)}
+            for comparison in comparisons
+        ]
+        rows = []
+        for duel in self.duels:
+            target = f"≤ {duel.target.target:g}"
+            cells: list[Cell] = [*_cells(duel)]
+            for duels_of in further:
+                cells += _cells(duels_of[duel.title, duel.target_index])
+            cells += [self._better_in_all(duel)] if comparisons else []
+            name = f"{target}, where runs begin" if duel.has_calls else target
+            best = frozenset(
+                {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
+            )
+            rows.append(TableRow(duel.title, name, cells, best))
+        heads = [
+            head
+            for comparison in (self.comparisons[0], *comparisons)
+            for head in (f"{comparison.price}: mine", "best other", "its calls", "ratio")
+        ]
+        both = " and ".join(
+            str(comparison.price) for comparison in (self.comparisons[0], *comparisons)
+        )
+        heads += [f"fewer {both}"] if comparisons else []
+        frontier = f" Last: who needs fewer {both}; nobody: it is on the frontier."
+        measure = inline_name(self.comparisons[0].targets[-1].measure)
+        return Table(
+            f"{self.label} against the best of its class",
+            f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
+            "behind each ratio its 95 % interval over the seeds (bootstrap). Its class are "
+            f"{self._class}. Bold: fewer than "
+            "the best, told by a rank test over the seeds (Holm over its tests against each other "
+            f"to that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}."  # noqa: E501
+            f"{frontier if comparisons else ''}",
+            (self.results.head, "target", *heads),
+            rows,
+        )
+
+    @property
+    def _class(self) -> str:
+        """The others of its class, in words."""
+        rest = pluralize(len(self.rivals), "other")
+        return f"the {rest} among the {self.kind}" if self.not_comparable else f"all {rest}"
+
+    def _asks(self, comparison: Comparison) -> bool:
+        """Return whether it makes calls of this kind; a price that is stated is the only scale."""
+        return (
+            not self.results.study.price
+            and str(comparison.price) in {"SFO", "LO", "PO"}
+            and any(
+                group.makes(str(comparison.price).lower())
+                for group in self.results
+                if group.label == self.label
+            )
+        )
+
+    def _better_in_all(self, duel: Duel) -> str | None:
+        """Return the rival that needs less of each kind of calls, None where it never arrives."""
+        if duel.rank is None or duel.has_calls:
+            return None
+        results: list[tuple[float, str]] = []
+        kinds = [
+            self.comparisons[0],
+            *(comparison for comparison in self.comparisons[1:] if self._asks(comparison)),
+        ]
+        panels = [
+            next(panel for panel in comparison.panels if panel.panel.title == duel.title)
+            for comparison in kinds
+        ]
+
+        def needs(label: str) -> list[float]:
+            return [
+                algorithm.needs(duel.target_index)
+                for panel in panels
+                if (algorithm := panel.find(label))
+            ]
+
+        candidate = needs(self.label)
+        for rival in self.rivals:
+            its = needs(rival)
+            if (
+                its
+                and its != candidate
+                and all(a <= b for a, b in zip(its, candidate, strict=True))
+            ):
+                results.append((math.prod(its), rival))
+        return min(results)[1] if results else "nobody"
+
+    def steps(self) -> dict[str, list[float]]:
+        """Return of each method its expected calls on the pairs where it arrives, in order."""
+        results: dict[str, list[float]] = {}
+        for panel in self.comparisons[0].panels:
+            for scored in panel.algorithms:
+                calls = results.setdefault(scored.group.label, [])
+                calls += [
+                    scored.needs(index)
+                    for index in range(len(self.comparisons[0].targets))
+                    if math.isfinite(scored.needs(index))
+                ]
+        return {label: sorted(calls) for label, calls in results.items()}
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of problem and target there are."""
+        return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
+
+
+def _cells(duel: Duel) -> list[Cell]:
+    other = duel.best_other
+    return [
+        _drop_interval(duel.candidate.expected_calls[duel.target_index]),
+        other.group.label if other else None,
+        _drop_interval(other.expected_calls[duel.target_index]) if other else None,
+        duel.ratio,
+    ]
+
+
+def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
+    return expected and replace(expected, interval=None)
+
+
+def front(comparisons: Sequence[Comparison], candidates: Sequence[str]) -> CandidateFront:
+    """Return one method against its class; of several labels the last stands for it."""
+    results = comparisons[0].results
+    outside: set[str] = set()
+    projecting = duels.projecting_methods(results)
+    if not projecting & {*candidates}:
+        outside = projecting
+    rank = comparison_sentences(comparisons[0])
+    rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
+    rivals.sort(key=lambda label: -rank.get(label, 0.0))
+    return CandidateFront(
+        tuple(comparisons), candidates[-1], tuple(candidates), tuple(rivals), frozenset(outside)
+    )
+
+
+def comparison_sentences(comparison: Comparison) -> dict[str, float]:
+    """Return how far each method stays below the budget: the mean of log(budget/calls) over pairs.
+
+    It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
+    counts 0. No number follows from the other methods.
+    """
+    comparison_sentences: dict[str, float] = {}
+    pairs = len(comparison.panels) * max(1, len(comparison.targets))
+    for panel in comparison.panels:
+        weights = dict(comparison.price.weights)
+        limit = sum(weight * panel.limits.get(key, math.inf) for key, weight in weights.items())
+        for scored in panel.algorithms:
+            spent = max(map(comparison.price.total_cost, scored.group.runs), default=0.0)
+            upper = limit if math.isfinite(limit) else spent
+            for index in range(len(comparison.targets)):
+                calls = scored.needs(index)
+                gained = math.log(upper / calls) if 0 < calls < upper else 0.0
+                label = scored.group.label
+                comparison_sentences[label] = comparison_sentences.get(label, 0.0) + gained / pairs
+    return comparison_sentences
+
+
+def rank_sentence(front: CandidateFront) -> list[str]:
+    """Return on how many pairs of problem and target a method is first, near, behind, nowhere."""
+    counted, leads, near, never = front.standing
+    behind = len(counted) - len(leads) - len(near) - len(never)
+    return [
+        f"first on {len(leads)} of {len(counted)}",
+        f"near on {len(near)}",
+        f"behind on {behind}",
+        f"not there on {len(never)}",
+    ]
+
+
+def front_sentence(front: CandidateFront) -> list[str]:
+    """Return where a method stands to each target against all others, and what is open."""
+    comparison = front.comparisons[0]
+    statement = [
+        text
+        for label in front.candidate_labels
+        for text in duels.sentences(comparison, label, front.candidate_labels)
+    ]
+    study = front.results.study
+    return statement + [
+        text for label in front.candidate_labels for text in end_sentences(study, label)
+    ]

@@ -1,0 +1,50 @@
+"""What papers claim of the compared methods, beside their runs: rates to draw, and a table."""
+
+from collections.abc import Sequence
+from itertools import product
+
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.tables import Table, TableRow
+from pfbench.reporting.theory import RateLine, StatedClaim
+from pfbench.reporting.wording import pluralize
+
+
+def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple[str, RateLine]]:
+    """Return the rates that have a place in a study's figure, each with the algorithm's label."""
+    measures = {target.measure for target in results.study.targets} | {*results.study.measures}
+    return [
+        (label, rate)
+        for (label, method), rate in product(_methods(results).items(), rates)
+        if method == rate.method and rate.measure in measures
+    ]
+
+
+def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
+    """Return the claims about the methods of a study that have evidence; None if none has."""
+    subject = [
+        (label, claim)
+        for (label, method), claim in product(_methods(results).items(), claims)
+        if method == claim.method
+    ]
+    rows = [
+        TableRow(label, claim.claim, [claim.verdict, claim.source, claim.statement, claim.reason])
+        for label, claim in subject
+        if claim.verdict
+    ]
+    if not rows:
+        return None
+    rest = len(subject) - len(rows)
+    note = "What `pfbench verify` found with the present source, on problems where the claim binds."
+    if rest:
+        note += f" {pluralize(rest, 'claim')} about these methods without a stored verdict."
+    return Table(
+        f"{results.study.title}: claims about these methods",
+        note,
+        ("algorithm", "claim", "verdict", "source", "statement", "evidence"),
+        rows,
+    )
+
+
+def _methods(results: StudyResults) -> dict[str, str]:
+    """Return the names of the methods in the catalogue by their labels."""
+    return {group.label: group.algorithm for group in results}

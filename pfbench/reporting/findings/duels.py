@@ -1,0 +1,266 @@
+"""One method against all others of a study: where it wins and loses, in words and as a table."""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pfbench.reporting.comparison import ComparedPanel, Comparison, ScoredAlgorithm
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.bootstrap import EVEN, BootstrapInterval, ratio_interval
+from pfbench.reporting.statistics.seed_curves import first
+from pfbench.reporting.statistics.significance import compare_pairs
+from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
+from pfbench.reporting.wording import (
+    as_printed,
+    calls_as_text,
+    format_significant,
+    inline_name,
+    join_items,
+    pluralize,
+)
+from pfbench.runs.loop.run import COMPLETED
+from pfbench.runs.loop.stop import Stop
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A method against the best of the others, to one target on one problem.
+
+    Attributes
+    ----------
+    title, target
+        The panel, and what is to be reached.
+    candidate, best_other
+        The method, and the other of the fewest expected calls; None if no other reaches it.
+    rank, number
+        The place of the method among how many; None if it does not reach the target.
+    has_calls
+        Whether some runs of the method begin within the target: then there is nothing to win, as
+        who does nothing has arrived on these seeds, for no calls.
+    is_significant
+        Whether a test over the seeds tells the two; the tests of the method against each other one,
+        to one target in one panel, are a family.
+    interval
+        The 95 % interval of the ratio of their expected calls; None where one never arrives.
+    """
+
+    title: str
+    target: Stop
+    candidate: ScoredAlgorithm
+    best_other: ScoredAlgorithm | None
+    target_index: int
+    rank: int | None
+    number: int
+    has_calls: bool = False
+    is_significant: bool = False
+    interval: BootstrapInterval | None = None
+
+    @property
+    def calls(self) -> float:
+        """The expected calls of the method."""
+        return self.candidate.needs(self.target_index)
+
+    @property
+    def best_other_calls(self) -> float:
+        """The expected calls of the best of the others."""
+        return self.best_other.needs(self.target_index) if self.best_other else math.inf
+
+    @property
+    def ratio(self) -> CallRatio | None:
+        """Its expected calls over those of the best of the others, where both arrive."""
+        if self.rank is None or self.best_other is None:
+            return None
+        return CallRatio(self.calls / self.best_other_calls, self.interval)
+
+    @property
+    def wins(self) -> bool:
+        """Whether the method needs fewer calls than every other."""
+        return not self.has_calls and self.calls < self.best_other_calls
+
+    @property
+    def loses(self) -> bool:
+        """Whether another needs fewer."""
+        return self.best_other_calls < self.calls
+
+
+def duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
+    """Return a method against the best of the others, by panel and target.
+
+    Where it was refused it does not stand.
+
+    Parameters
+    ----------
+    comparison
+        The study, in the calls that are counted.
+    label, candidates
+        The method, and all labels under which it stands in the study: it is no rival of itself.
+    """
+    return [
+        _duel(panel, me, index, target, candidates)
+        for panel in comparison.panels
+        if (me := panel.find(label)) and any(run.status != "refused" for run in me.group.runs)
+        for index, target in enumerate(comparison.targets)
+    ]
+
+
+def _duel(
+    panel: ComparedPanel, me: ScoredAlgorithm, index: int, target: Stop, candidates: Collection[str]
+) -> Duel:
+    if any(first([run], target.measure) <= target.target for run in me.group.runs):
+        return Duel(
+            panel.panel.title, target, me, None, index, None, len(panel.algorithms), has_calls=True
+        )
+    algorithms = [
+        algorithm for algorithm in panel.algorithms if algorithm.group.label not in candidates
+    ]
+    reaching = [algorithm for algorithm in algorithms if math.isfinite(algorithm.needs(index))]
+    best = min(reaching, key=lambda algorithm: algorithm.needs(index), default=None)
+    calls, position = as_printed(me.needs(index)), None
+    if math.isfinite(calls):
+        position = 1 + sum(as_printed(algorithm.needs(index)) < calls for algorithm in algorithms)
+    duel = Duel(panel.panel.title, target, me, best, index, position, len(algorithms) + 1)
+    if best is None:
+        return duel
+    sides = compare_pairs([(me.sample(index), algorithm.sample(index)) for algorithm in algorithms])
+    interval = ratio_interval(me.calls[index], best.calls[index])
+    return replace(duel, is_significant=sides[algorithms.index(best)] != 0, interval=interval)
+
+
+def sentences(comparison: Comparison, label: str, candidates: Collection[str]) -> list[str]:
+    """Return where a method wins and loses, the hardest target first; then where it has no answer.
+
+    It is against all others; `front` has it against those of its class.
+    """
+    kind, results = str(comparison.price), duels(comparison, label, candidates)
+    target_sentences = [
+        _target_sentence(label, kind, each) for each in _group_by_target(comparison, results)
+    ]
+    return [*target_sentences, *_failures(comparison.results, label)]
+
+
+def projecting_methods(results: StudyResults) -> set[str]:
+    """Return the methods that make projections, or proximal steps."""
+    return {group.label for group in results if group.makes("po")}
+
+
+def _group_by_target(comparison: Comparison, duels: Sequence[Duel]) -> Iterator[list[Duel]]:
+    for target in reversed(comparison.targets):
+        if to_it := [duel for duel in duels if duel.target == target]:
+            yield to_it
+
+
+def _target_sentence(label: str, kind: str, duels: Sequence[Duel]) -> str:
+    """Return how a method stands on all panels at one target."""
+    target = duels[0].target
+    level = f"{inline_name(target.measure)} ≤ {format_significant(target.target)}"
+    wins = [duel for duel in duels if duel.wins]
+    loses = [duel for duel in duels if duel.loses]
+    level_with = [duel for duel in duels if duel.rank and not (duel.wins or duel.loses)]
+    started = [duel for duel in duels if duel.has_calls]
+    nobody = [duel for duel in duels if not (duel.has_calls or duel.rank or duel.best_other)]
+    parts = []
+    if wins:
+        parts.append(f"it wins on {_join_duels(wins, _format_win)}")
+    if level_with:
+        parts.append(
+            f"it is level with the best on {join_items([duel.title for duel in level_with])}"
+        )
+    if loses:
+        parts.append(f"it loses on {_join_duels(loses, _format_loss)}")
+    if nobody:
+        parts.append(f"nobody reaches it on {join_items([duel.title for duel in nobody])}")
+    if started:
+        parts.append(f"runs begin within it on {join_items([duel.title for duel in started])}")
+    number = f"fewest {kind} on {len(wins)} of {pluralize(len(duels), 'problem')}"
+    text = "; ".join(parts)
+    return f"{label} to {level}: {number}. {text[0].upper()}{text[1:]}."
+
+
+def _join_duels(duels: Sequence[Duel], words: Callable[[Duel], str]) -> str:
+    return join_items([f"{duel.title} ({words(duel)})" for duel in duels])
+
+
+def _format_win(duel: Duel) -> str:
+    if duel.best_other is None:
+        return f"{calls_as_text(duel.calls)}, and no other reaches it"
+    candidate, rest = calls_as_text(duel.calls), calls_as_text(duel.best_other_calls)
+    return f"{candidate}, {duel.best_other.group.label} {rest}{_describe_undecided(duel)}"
+
+
+def _format_loss(duel: Duel) -> str:
+    best = duel.best_other.group.label if duel.best_other else ""
+    if duel.rank is None:
+        return f"never reaches it, {best} after {calls_as_text(duel.best_other_calls)}"
+    factor = format_significant(duel.calls / duel.best_other_calls, 2)
+    return f"place {duel.rank} of {duel.number}, {factor} times {best}{_describe_undecided(duel)}"
+
+
+def _describe_undecided(duel: Duel) -> str:
+    return "" if duel.is_significant else ", not told apart"
+
+
+def _failures(results: StudyResults, label: str) -> Iterator[str]:
+    """Yield where a method was refused or failed, and why."""
+    for panel in results.panels:
+        group = panel.find(label)
+        lost = [run for run in group.runs if run.status not in COMPLETED] if group else []
+        if lost:
+            first = lost[0]
+            reason = first.stop_reason.rstrip(".")
+            yield f"{label} is {first.status} on {panel.title}: {reason}."
+
+
+def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Table:
+    """Return the same as a table: for each problem and target the place, the calls and the best."""
+    rows = []
+    for duel in duels(comparison, label, candidates):
+        best = duel.best_other.group.label if duel.best_other else None
+        sure = None if duel.best_other is None else ("yes" if duel.is_significant else "no")
+        location = f"{duel.rank} of {duel.number}" if duel.rank else None
+        cells: list[Cell] = [location, duel.candidate.expected_calls[duel.target_index], best]
+        cells += [duel.best_other.expected_calls[duel.target_index] if duel.best_other else None]
+        cells += [duel.ratio, sure]
+        target = f"{inline_name(duel.target.measure)} ≤ {duel.target.target:g}"
+        rows.append(
+            TableRow(duel.title, f"{target}, where runs begin" if duel.has_calls else target, cells)
+        )
+    head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
+    return Table(
+        f"{label} against all others",
+        f"Expected {comparison.price.calls} at equal counts, with 95 % intervals and hits. Told "
+        f"apart: by a rank test over the seeds, with Holm's correction over the tests of {label} "
+        "against each other method to that target; what does not vary over the seeds is compared "
+        f"as it is. {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}.",
+        (comparison.results.head, *head),
+        rows,
+    )
+
+
+def _finite(interval: BootstrapInterval | None) -> list[float | None] | None:
+    return interval and [end if math.isfinite(end) else None for end in interval]
+
+
+def as_json(
+    comparison: Comparison, label: str, candidates: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return the same for programs; what is infinite is None."""
+    return [
+        {
+            "problem": duel.title,
+            "measure": duel.target.measure,
+            "target": duel.target.target,
+            "algorithm": label,
+            "count": str(comparison.price).lower(),
+            "place": duel.rank,
+            "of": duel.number,
+            "begun": duel.has_calls,
+            "calls": duel.calls if duel.rank else None,
+            "best": duel.best_other.group.label if duel.best_other else None,
+            "best_calls": duel.best_other_calls if duel.best_other else None,
+            "ratio": duel.ratio.value if duel.ratio else None,
+            "ratio_interval": _finite(duel.interval),
+            "told_apart": duel.is_significant,
+        }
+        for duel in duels(comparison, label, candidates)
+    ]

@@ -1,0 +1,329 @@
+"""What became of published orders, in sentences, as a table, and for programs."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from pfbench.reporting.findings.seed_warnings import seed_warning as too_few
+from pfbench.reporting.findings.tested_orderings import (
+    FLIPS,
+    KEPT,
+    OPEN,
+    REPRODUCED,
+    REVERSED,
+    TURNS,
+    VERDICTS,
+    OrderingResult,
+)
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.tables import Table, TableRow
+from pfbench.reporting.wording import (
+    calls_as_text,
+    format_integer,
+    format_significant,
+    inline_name,
+    join_items,
+    pluralize,
+)
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
+from pfbench.runs.planning.study import Study
+
+REVERSED_IS = f"is {REVERSED}"
+
+START = " (its start)"
+"""Beside a value that is that of the start: at these calls the method has made no iterate yet."""
+
+
+def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
+    """Return which published orders flip, and in what; nothing without orders.
+
+    Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
+    counts is a finding of its own. Without one no order flips: it may be the other way round.
+    """
+    published = [result for result in results if result.ordering.is_published]
+    own = [result for result in published if result.uses_paper_unit]
+    judged = _group_by_ordering(own or published)
+    if not judged:
+        return []
+    unit = f"In the unit of the paper ({inline_name(own[0].scale.title)}): " if own else ""
+    way, verb, none = (
+        (FLIPS, "that flip", "flips") if own else (REVERSED, f"that are {REVERSED}", REVERSED_IS)
+    )
+    against = [
+        f"{format_order(results[0].ordering)} (by {join_items(list(scales))})"
+        for results in judged
+        if (
+            scales := dict.fromkeys(
+                result.scale.title for result in results if result.verdict == way
+            )
+        )
+    ]
+    if against:
+        number = f"{len(against)} of {len(judged)}"
+        text = f"{unit}Published orders {verb}, {number}: {join_items(against)}."
+    else:
+        total = sum(
+            all(result.verdict in (REPRODUCED, KEPT) for result in results) for results in judged
+        )
+        retained = "are reproduced" if own else "hold"
+        text = f"{unit}No published order {none}; {total} of {len(judged)} {retained} throughout."
+    if turning := sum(any(result.verdict == TURNS for result in results) for results in judged):
+        verb = "depends" if turning == 1 else "depend"
+        text += f" {pluralize(turning, 'order')} {verb} on the form of a method."
+    return [text, *unit_flip_sentences(results)]
+
+
+def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
+    """Return a sentence for each order that stands both ways: the paper's unit and one of ours."""
+    unit_flip_sentences = []
+    for source in _group_by_ordering(
+        [result for result in results if result.ordering.is_published]
+    ):
+        for scale in dict.fromkeys(
+            result.scale.title for result in source if not result.uses_paper_unit
+        ):
+            turned = [panel for panel in _group_by_panel(source) if _flips_with_unit(panel, scale)]
+            if not turned:
+                continue
+            own = next(result for result in turned[0] if result.uses_paper_unit)
+            result = next(result for result in turned[0] if result.scale.title == scale)
+            unit_flip_sentences.append(
+                f"Between units: {format_order(source[0].ordering)} {_becoming(own.verdict)} in "
+                f"{inline_name(own.scale.title)}, and {_becoming(result.verdict)} in {scale}, on "
+                f"{format_integer(len(turned))} of {pluralize(len(_group_by_panel(source)), 'panel')} (at "  # noqa: E501
+                f"{own.panel.title}: {_evidence(own)}; in {scale} {_evidence(result)})."
+            )
+    return unit_flip_sentences
+
+
+def sentences(results: Sequence[OrderingResult], study: Study) -> list[str]:
+    """Return a sentence for each order, with its evidence; what flips comes first."""
+    return [
+        _sentence(results, study)
+        for results in sorted(_group_by_ordering(results), key=_rank_worst_verdict)
+    ]
+
+
+def seed_warning(study: Study) -> str:
+    """Return a sentence where a study has too few seeds to decide any published order, else ''."""
+    vain = "decide no published order in a test of"
+    return too_few(len(study.seeds), study.ordering_pair_count, vain)
+
+
+def table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
+    """Return the verdict on each order in each panel and unit; None without orders."""
+    if not results:
+        return None
+    rows = [
+        TableRow(
+            f"{result.ordering.source}: {format_order(result.ordering)} ({_describe_comparison(result.ordering)})",  # noqa: E501
+            result.panel.title,
+            [_unit(result), result.verdict, _evidence(result)],
+        )
+        for result in results
+    ]
+    note = (
+        "An order is reproduced where every pair of it is, by a rank test over the seeds (Holm at "
+        "5 % over the study), in the unit that its paper states for it; else it holds. Of a "
+        "method with several forms, the best on either side counts. An order flips where every "
+        "form of a later method is significantly ahead of every form of an earlier one, in the "
+        "unit that the paper states for it; in another unit it is the other way round. Where not "
+        "every form of the later method is ahead, the order depends on the form. The evidence is "
+        "the pair that decides, with medians over the seeds. Seconds are those of the machine "
+        "that made the runs; less than one decides nothing."
+    )
+    if any(result.verdict == OPEN for result in results):
+        note = f"{note} {seed_warning(study)}".strip()
+    return Table(
+        f"{study.title}: {heading(results)}",
+        note,
+        ("order", "where", "in", "verdict", "evidence"),
+        rows,
+    )
+
+
+def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
+    """Return the same for programs; what is infinite is None."""
+    return [
+        {
+            "source": result.ordering.source,
+            "place": result.ordering.location,
+            "says": result.ordering.quotation,
+            "order": [list(location) for location in result.ordering.order],
+            "measure": result.ordering.measure,
+            "target": result.ordering.target,
+            "problem": result.panel.problem,
+            "setting": result.panel.setting,
+            "price": result.scale.title,
+            "unit_of_paper": result.uses_paper_unit,
+            "verdict": result.verdict,
+            "pairs": [
+                {
+                    "first": pair.first,
+                    "second": pair.second,
+                    "medians": [v if math.isfinite(v) else None for v in pair.values],
+                    "p": pair.p_value,
+                    "verdict": pair.verdict,
+                    "p_every_form": None if math.isnan(pair.is_complete) else pair.is_complete,
+                    "behind": pair.behind,
+                }
+                for pair in result.pairs
+            ],
+        }
+        for result in results
+    ]
+
+
+def ordering_dossier(study: Study) -> list[str]:
+    """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
+    units = [
+        f"{_unit_owner(unit, study)} {inline_name(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
+        f"{_charges(study, unit)}."
+        for unit in study.units
+    ]
+    forms = [
+        f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must hold "  # noqa: E501
+        "for the best of them, and flips against all of them alone."
+        for name, labels in study.forms.items()
+        if len(labels) > 1
+    ]
+    computed = [f"Ours: {assumed_setting}." for assumed_setting in study.assumed_settings]
+    return [*units, *forms, *computed]
+
+
+def format_order(ordering: PublishedOrdering) -> str:
+    """Return an order in words."""
+    return " before ".join(join_items(location) for location in ordering.order)
+
+
+def _unit_owner(unit: CostUnit, study: Study) -> str:
+    """Return whose unit it is: the paper's where it states it for an order of the study."""
+    statement = any(unit.covers_ordering(ordering) for ordering in study.orderings)
+    return (
+        "The paper counts in" if statement else "A further unit, not the paper's for these orders:"
+    )
+
+
+def heading(results: Sequence[OrderingResult]) -> str:
+    """Return how a table of orders is headed: published ones alone are called so."""
+    return (
+        "published orders" if all(result.ordering.is_published for result in results) else "orders"
+    )
+
+
+def _charges(study: Study, unit: CostUnit) -> str:
+    """Return what a unit charges each algorithm, at each setting where that differs."""
+    report = dict[str, list[str]]()
+    for setting in study.settings:
+        owner = dict[str, list[str]]()
+        for label in sorted(study.labels, key=unit.exceptions.__contains__):
+            price = Cost.from_weights(study.unit_cost(unit, label, setting.values))
+            owner.setdefault(str(price), []).append(label)
+        usual, *rest = owner
+        of_others = [f"{price} for {join_items(owner[price])}" for price in rest]
+        report.setdefault("; ".join([usual, *of_others]), []).append(setting.title)
+    return "; ".join(
+        f"{text} at {join_items(titles)}" if len(report) > 1 else text
+        for text, titles in report.items()
+    )
+
+
+def _format_quote(says: str, location: str) -> str:
+    text = ", ".join(filter(None, (location, f"“{says}”" if says else "")))
+    return f" ({text})" if text else ""
+
+
+def _group_by_ordering(results: Sequence[OrderingResult]) -> list[list[OrderingResult]]:
+    return _group_items(results, lambda result: id(result.ordering))
+
+
+def _group_by_panel(results: Sequence[OrderingResult]) -> list[list[OrderingResult]]:
+    return _group_items(results, lambda result: id(result.panel))
+
+
+def _group_items(
+    results: Sequence[OrderingResult], key: Callable[[OrderingResult], Hashable]
+) -> list[list[OrderingResult]]:
+    """Return what belongs together, each group in the place of its first."""
+    result = dict[Hashable, list[OrderingResult]]()
+    for item in results:
+        result.setdefault(key(item), []).append(item)
+    return list(result.values())
+
+
+def _flips_with_unit(results: Sequence[OrderingResult], title: str) -> bool:
+    """Return whether an order is one way in the paper's unit, and the other way in a count."""
+    own = [result for result in results if result.uses_paper_unit]
+    computed = [result for result in results if result.scale.title == title]
+    return bool(own and computed) and (own[0].verdict, computed[0].verdict) in (
+        (FLIPS, KEPT),
+        (REPRODUCED, REVERSED),
+    )
+
+
+def _rank_worst_verdict(results: Sequence[OrderingResult]) -> int:
+    own = [result for result in results if result.uses_paper_unit] or results
+    return min(VERDICTS.index(result.verdict) for result in own)
+
+
+def _sentence(results: Sequence[OrderingResult], study: Study) -> str:
+    """Return what becomes of one order in each unit."""
+    ordering = results[0].ordering
+    becomes = "; ".join(
+        f"by {_unit(results[0])} {_becomes(results)}" for results in _group_items(results, _unit)
+    )
+    statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
+    source = ", ".join(filter(None, (ordering.source, ordering.location)))
+    text = ": ".join(filter(None, (source, statement)))
+    return f"{format_order(ordering)} in {_describe_comparison(ordering)} ({text}; {_form(ordering, study)}): {becomes}."  # noqa: E501
+
+
+def _form(ordering: PublishedOrdering, study: Study) -> str:
+    """Return against which forms of the methods an order is judged."""
+    if ordering.stated_settings:
+        return f"in the form that the paper states, “{ordering.stated_settings}”"
+    group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
+    return f"in the best of its forms each: {join_items(group)}" if group else "one form each"
+
+
+def _becomes(results: Sequence[OrderingResult]) -> str:
+    """Return what becomes of one order in one unit over its panels, with the evidence of one."""
+    result = min(results, key=lambda result: VERDICTS.index(result.verdict))
+    if len(results) == 1:
+        return f"{result.verdict} ({_evidence(result)})"
+    number = Counter(result.verdict for result in results)
+    ways = [f"{way} on {format_integer(number[way])}" for way in VERDICTS if number[way]]
+    total = pluralize(len(results), "panel")
+    return f"{join_items(ways)} of {total} (at {result.panel.title}: {_evidence(result)})"
+
+
+def _becoming(verdict: str) -> str:
+    words = {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced", KEPT: "holds"}
+    return words[verdict]
+
+
+def _unit(result: OrderingResult) -> str:
+    return f"{result.scale.title} (the paper's)" if result.uses_paper_unit else result.scale.title
+
+
+def _describe_comparison(ordering: PublishedOrdering) -> str:
+    if ordering.target is None:
+        return inline_name(ordering.measure)
+    return f"calls to {inline_name(ordering.measure)} ≤ {format_significant(ordering.target)}"
+
+
+def _evidence(result: OrderingResult) -> str:
+    pair, calls = result.evidence, result.ordering.target is not None
+    first, second = (
+        f"{calls_as_text(value) if calls else _value_as_text(value)}{START * unmoved}"
+        for value, unmoved in zip(pair.values, pair.unmoved, strict=True)
+    )
+    sure = "nothing varies" if pair.p_value == 0.0 else f"p = {format_significant(pair.p_value, 2)}"
+    sure = "less than a second" if pair.lacks_seeds else sure
+    still = f"; not so for {pair.behind}" if pair.verdict == TURNS else ""
+    return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
+
+
+def _value_as_text(value: float) -> str:
+    return format_significant(value) if math.isfinite(value) else "no value"

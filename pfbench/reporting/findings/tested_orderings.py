@@ -1,0 +1,398 @@
+"""Orders of algorithms, put to the test: reproduced, flipped, or not decided by the runs.
+
+An order is tested pair by pair, by the rank test over seeds: in the paper's own units first, then
+in each kind of calls that all of its algorithms make, and in seconds. Of a method with several
+forms the best one counts, on either side. An order flips only in the unit that its paper states
+for it, and only if every form of the second method is significantly ahead of every form of the
+first; if not every form of the second is, it depends on the form. An order of ours, or in a unit
+that is not the paper's, is neither reproduced nor flipped: it holds, or is the other way round.
+Holm's correction is over all
+pairs of a study in one unit. Where an order has a target, calls to it are compared, and who misses
+it needs infinitely many; else the values at the calls that all runs of the pair have spent. Of
+seconds less than one decides nothing.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED
+from pfbench.reporting.comparison import all_at_equal_counts
+from pfbench.reporting.results import Panel, RunGroup, StudyResults
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.statistics.runtimes import runtimes
+from pfbench.reporting.statistics.seed_curves import Array, column, is_deterministic
+from pfbench.reporting.statistics.significance import (
+    SIGNIFICANT,
+    holm,
+    median,
+    rank_side,
+    rank_test,
+)
+from pfbench.runs.loop.run import COMPLETED, Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering
+from pfbench.runs.planning.study import Study
+
+FLIPS, TURNS, OPEN, REPRODUCED = "flips", "depends on the form", "not decided", "reproduced"
+REVERSED, KEPT = "the other way round", "holds"
+"""What becomes of an order; it flips or is reproduced in its paper's unit alone."""
+
+UNTESTED = f"{REVERSED} for the best forms; not tested for every form"
+"""What is known where the runs of some forms are not kept."""
+
+VERDICTS = FLIPS, REVERSED, UNTESTED, TURNS, OPEN, REPRODUCED, KEPT
+"""What speaks against an order is said first."""
+
+SHORTEST = 1.0
+"""Seconds that it takes to judge by seconds: what else a machine does takes tenths of one."""
+
+ROUNDING = 1e-12
+"""Values that differ by so much of the largest first one are told apart by rounding alone."""
+
+
+@dataclass(frozen=True)
+class OrderingPair:
+    """Two methods of an order, of which the first should be better.
+
+    Attributes
+    ----------
+    first, second
+        The labels of the forms that decide.
+    values
+        The medians that are compared, in their order; infinite where most runs have none.
+    better_side
+        Negative where the first is better by rank, positive where it is worse, 0 if neither.
+    p_value
+        The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
+    is_complete
+        Where it is the other way round: the p-value, corrected, of every form of the second being
+        ahead of every form of the first, the largest of these tests, NaN if the runs of some form
+        are not kept; else `p_value`.
+    behind
+        Where it is the other way round: the form of the second that is least surely ahead.
+    lacks_seeds
+        Whether it is about seconds, and less than `SHORTEST` of them, which decides nothing.
+    unmoved
+        Of each median whether it is that of the start: what it has spent was for no iterate yet.
+    """
+
+    first: str
+    second: str
+    values: tuple[float, float]
+    better_side: int
+    p_value: float
+    is_complete: float = 0.0
+    behind: str = ""
+    lacks_seeds: bool = False
+    unmoved: tuple[bool, bool] = (False, False)
+
+    @property
+    def verdict(self) -> str:
+        """What becomes of this pair."""
+        if self.better_side == 0 or self.p_value > SIGNIFICANT:
+            return OPEN
+        if self.better_side < 0:
+            return REPRODUCED
+        if math.isnan(self.is_complete):
+            return UNTESTED
+        return FLIPS if self.is_complete <= SIGNIFICANT else TURNS
+
+
+@dataclass(frozen=True)
+class OrderingScale:
+    """In what an order is judged.
+
+    Attributes
+    ----------
+    title
+        As tables call it.
+    prices
+        What a call costs, by the label of the algorithm.
+    unit
+        The unit of the spec that it is, None for one of our counts.
+    """
+
+    title: str
+    prices: Mapping[str, Cost]
+    unit: CostUnit | None = None
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether seconds are charged, which vary in any case."""
+        return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
+
+
+@dataclass(frozen=True)
+class OrderingResult:
+    """An order in one panel and one unit, with each of its pairs."""
+
+    ordering: PublishedOrdering
+    panel: Panel
+    scale: OrderingScale
+    pairs: tuple[OrderingPair, ...]
+
+    @property
+    def uses_paper_unit(self) -> bool:
+        """Whether the paper states the unit for this order."""
+        return self.scale.unit is not None and self.scale.unit.covers_ordering(self.ordering)
+
+    @property
+    def verdict(self) -> str:
+        """What becomes of the order: it flips where a pair does, and needs all to be reproduced.
+
+        In a unit that is not the paper's no order flips or is reproduced: there it is the other
+        way round, or holds.
+        """
+        words = {} if self.uses_paper_unit else {FLIPS: REVERSED, REPRODUCED: KEPT}
+        return words.get(self._weakest_pair, self._weakest_pair)
+
+    @property
+    def _weakest_pair(self) -> str:
+        return min((pair.verdict for pair in self.pairs), key=VERDICTS.index)
+
+    @property
+    def evidence(self) -> OrderingPair:
+        """The pair that decides: the surest of those that flip, else the least sure one."""
+        deciding = [pair for pair in self.pairs if pair.verdict == self._weakest_pair]
+        choose = min if self._weakest_pair in (FLIPS, UNTESTED, TURNS) else max
+        return choose(deciding, key=lambda pair: pair.p_value)
+
+
+def test_orderings(results: StudyResults) -> list[OrderingResult]:
+    """Return what becomes of each published order of a study, by order, unit and panel.
+
+    The paper's own units come first, then our counts, but for what is the same.
+    """
+    study = results.study
+    if not study.orderings:
+        return []
+    equal = all_at_equal_counts(results)
+    scales = [(panel, _scales(study, panel, _counts(equal))) for panel in equal.panels]
+    result: dict[int, list[OrderingResult]] = {index: [] for index in range(len(study.orderings))}
+    for key in dict.fromkeys(key for _, of_panel in scales for key in of_panel):
+        numbered = [
+            (index, OrderingResult(ordering, panel, of_panel[key], tuple(pairs)))
+            for index, ordering in enumerate(study.orderings)
+            for panel, of_panel in scales
+            if key in of_panel and ordering.is_about(panel.problem, panel.setting)
+            if (pairs := list(_pairs(study, ordering, panel, of_panel[key])))
+        ]
+        for (point, _), correct_p_value in zip(
+            numbered, _correct_p_values([t for _, t in numbered]), strict=True
+        ):
+            result[point].append(correct_p_value)
+    return [item for index in result for item in result[index]]
+
+
+def _counts(results: StudyResults) -> list[str]:
+    """Return the kinds of calls that orders are judged in."""
+    charged = any(group.makes("sfo") for group in results)
+    # Where there are component gradients, those of full ones are among them.
+    return [name for name in (*COUNTED, "seconds") if name != "fo" or not charged]
+
+
+def _scales(study: Study, panel: Panel, counts: Sequence[str]) -> dict[str, OrderingScale]:
+    """Return in what a panel is judged, by key; a count that is a paper's unit is left out."""
+    setting = next(setting for setting in study.settings if setting.title == panel.setting)
+    labels = [group.label for group in panel.groups]
+    scales = {}
+    for unit in study.units:
+        prices = {
+            label: Cost.from_weights(study.unit_cost(unit, label, setting.values))
+            for label in labels
+        }
+        scales[f"unit {unit.name}"] = OrderingScale(unit.name, prices, unit)
+    costs = [set(scale.prices.values()) for scale in scales.values()]
+    for name in counts:
+        if {price := Cost.from_weights(name)} not in costs:
+            scales[name] = OrderingScale(str(price), dict.fromkeys(labels, price))
+    return scales
+
+
+def _pairs(
+    study: Study, ordering: PublishedOrdering, panel: Panel, scale: OrderingScale
+) -> Iterator[OrderingPair]:
+    """Yield the pairs of an order, uncorrected; none if not all algorithms make such calls."""
+    groups = {
+        name: [panel.find(label) for label in study.expand_form(name)] for name in ordering.names
+    }
+    retained = {name: [group for group in forms if group] for name, forms in groups.items()}
+    if not all(
+        forms and all(_counts_calls(group, scale) for group in forms) for forms in retained.values()
+    ):
+        return
+    for first, second in ordering.pairs:
+        pair = _decide_pair(ordering, retained[first], retained[second], scale)
+        is_complete = all(len(retained[name]) == len(groups[name]) for name in (first, second))
+        yield pair if is_complete else _describe_incomplete(pair)
+
+
+def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
+    """Return what a pair says where the runs of some forms are not kept.
+
+    That the first is before every form of the second is not known then.
+    """
+    return (
+        replace(pair, is_complete=math.nan)
+        if pair.better_side > 0
+        else replace(pair, better_side=0)
+    )
+
+
+def _counts_calls(group: RunGroup, scale: OrderingScale) -> bool:
+    return scale.is_timed or any(
+        scale.prices[group.label].total_cost(run) > 0.0 for run in group.runs
+    )
+
+
+def _decide_pair(
+    ordering: PublishedOrdering,
+    ones: Sequence[RunGroup],
+    groups: Sequence[RunGroup],
+    scale: OrderingScale,
+) -> OrderingPair:
+    """Return how the best form of one method stands to the best form of another.
+
+    The first is before the second if one of its forms is before each form of the second: the
+    p-value is the largest of these tests, times the number of forms that are tried. It is the
+    other way round if a form of the second is ahead of each form of the first. Whether each form
+    of the second is, which the authors may have run, is tested by the largest p-value of all.
+    """
+    table = [[_pair(ordering, group, other, scale) for other in groups] for group in ones]
+    columns = list(zip(*table, strict=True))
+    # Of forms that are told apart alike the best one of each method is shown.
+    ahead = min(
+        (max(row, key=_strongest_opponent_key(-1)) for row in table), key=_strongest_form_key(-1)
+    )
+    behind = min(
+        (max(row, key=_strongest_opponent_key(1)) for row in columns), key=_strongest_form_key(1)
+    )
+    flipped = len(groups) * _p_value_against(1)(behind) < len(ones) * _p_value_against(-1)(ahead)
+    pair, side, tried = (behind, 1, len(groups)) if flipped else (ahead, -1, len(ones))
+    p = min(1.0, tried * pair.p_value)
+    last = max(
+        (max(column, key=_p_value_against(1)) for column in columns), key=_p_value_against(1)
+    )
+    return replace(
+        pair,
+        # Where each has a form that the other does not beat, nothing is told.
+        better_side=side if pair.better_side == side else 0,
+        p_value=p,
+        is_complete=min(1.0, _p_value_against(1)(last)) if flipped else p,
+        behind=last.second if flipped else "",
+    )
+
+
+def _p_value_against(side: int) -> Callable[[OrderingPair], float]:
+    """Return how little a pair says for one side: its p-value, 1 and more if it is the other."""
+    return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
+
+
+def _strongest_opponent_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
+    """Return a key that is greatest for the least sure and best opponent of the side's form."""
+    return lambda pair: (_p_value_against(side)(pair), -pair.values[1 if side < 0 else 0])
+
+
+def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
+    """Return a key that is least for the side's form that is ahead most surely, then the best."""
+    return lambda pair: (_p_value_against(side)(pair), pair.values[0 if side < 0 else 1])
+
+
+def _pair(
+    ordering: PublishedOrdering, group: RunGroup, other: RunGroup, scale: OrderingScale
+) -> OrderingPair:
+    x, y, spent = _samples(ordering, group, other, scale)
+    values = median(x), median(y)
+    unmoved = (
+        _stays_at_start(ordering, group, values[0]),
+        _stays_at_start(ordering, other, values[1]),
+    )
+    if scale.is_timed and spent < SHORTEST:
+        return OrderingPair(
+            group.label, other.label, values, 0, 1.0, lacks_seeds=True, unmoved=unmoved
+        )
+    exact = not scale.is_timed and is_deterministic(group.runs) and is_deterministic(other.runs)
+    p = 0.0 if exact else rank_test(x, y)
+    return OrderingPair(group.label, other.label, values, rank_side(x, y), p, unmoved=unmoved)
+
+
+def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
+    """Return whether a median is that of the start, of an order that compares values."""
+    starts = [source[0] for run in group.runs if (source := column(run, ordering.measure)).size]
+    return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
+
+
+def _samples(
+    ordering: PublishedOrdering, item: RunGroup, other: RunGroup, scale: OrderingScale
+) -> tuple[Array, Array, float]:
+    """Return what is compared of two algorithms, for each of their runs, and what was spent."""
+    groups = [(group, scale.prices[group.label]) for group in (item, other)]
+    if ordering.target is not None:
+        target = Stop(ordering.measure, ordering.target)
+        x, y = (
+            runtimes(group.restrict_to_target(target).runs, target, price).calls
+            for group, price in groups
+        )
+        return x, y, max(median(x), median(y))
+    ended = [
+        price.total_cost(run)
+        for group, price in groups
+        for run in group.runs
+        if run.status in COMPLETED
+    ]
+    limit = min(ended, default=0.0)
+    x, y = (
+        np.array([_value(run, ordering.measure, price, limit) for run in group.runs])
+        for group, price in groups
+    )
+    first = [_value(run, ordering.measure, price, 0.0) for g, price in groups for run in g.runs]
+    unit = ROUNDING * max((abs(value) for value in first if math.isfinite(value)), default=0.0)
+    # What differs by rounding alone is equal.
+    reported = (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
+    return *reported, limit
+
+
+def _value(run: Run, measure: str, price: Cost, limit: float) -> float:
+    """Return the last recorded value within a limit; infinite for a run without an answer."""
+    spent, values = price.cost_along_trace(run), column(run, measure)
+    if run.status not in COMPLETED or spent.size != values.size:
+        return math.inf
+    value = values[(spent <= limit) & ~np.isnan(values)]
+    return float(value[-1]) if value.size else math.inf
+
+
+def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]:
+    """Return the same with p-values corrected for the number of all pairs that are tested.
+
+    Those of the best forms are one family, those of every form another: to flip an order takes
+    both, so that neither is corrected for the other.
+    """
+    pairs = [pair for result in results for pair in result.pairs]
+    # What is not tested is 0 here, so that it is corrected for nothing.
+    best, full_list = (
+        iter(
+            _adjust_p_values(
+                [
+                    0.0 if pair.lacks_seeds or math.isnan(p) else p
+                    for pair, p in zip(pairs, source, strict=True)
+                ]
+            )
+        )
+        for source in ([pair.p_value for pair in pairs], [pair.is_complete for pair in pairs])
+    )
+
+    def correct_pair(pair: OrderingPair) -> OrderingPair:
+        p, of_every = next(best), next(full_list)
+        of_every = pair.is_complete if math.isnan(pair.is_complete) else of_every
+        return pair if pair.lacks_seeds else replace(pair, p_value=p, is_complete=of_every)
+
+    return [replace(result, pairs=tuple(map(correct_pair, result.pairs))) for result in results]
+
+
+def _adjust_p_values(p: Sequence[float]) -> list[float]:
+    """Return Holm's p-values of those above 0; where nothing varies nothing is tested."""
+    corrected = iter(holm([value for value in p if value > 0.0]))
+    return [next(corrected) if value > 0.0 else 0.0 for value in p]

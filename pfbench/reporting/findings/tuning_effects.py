@@ -1,0 +1,349 @@
+"""What tuning did: what was chosen, how much the parameters matter, and which orderings flip."""
+
+import csv
+import io
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from pfbench.base.escaping import escape_spreadsheet
+from pfbench.reporting.comparison import ComparedPanel, Comparison
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.tables import Cell, Table, TableRow
+from pfbench.reporting.wording import (
+    calls_as_text,
+    format_integer,
+    inline_name,
+    join_items,
+    pluralize,
+)
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.labels import setting_title
+from pfbench.runs.planning.study import LabelledSelector, Setting, Study
+from pfbench.runs.planning.tune import (
+    TunedMethod,
+    TuningChoice,
+    TuningPlan,
+    choice_key,
+    make_tuned_label,
+)
+
+CSV_HEAD = (
+    "problem",
+    "setting",
+    "algorithm",
+    "measure",
+    "target",
+    "values",
+    "hits",
+    "runs",
+    "expected",
+    "last",
+    "chosen",
+)
+
+
+def tuning_tables(results: StudyResults, comparisons: Sequence[Comparison]) -> list[Table]:
+    """Return what was chosen, all trials, and the orderings that flip; none without tuning."""
+    study, tune = results.study, results.study.tune
+    if tune is None or not study.choices:
+        return []
+    flipped = find_flips(comparisons, tune)
+    last = [flipped.table] if flipped and flipped.table.rows else []
+    return [choice_table(study, tune), sensitivity(study, tune), *last]
+
+
+def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[str]:
+    """Return how the methods were tuned, and how many orderings flip."""
+    study, tune = results.study, results.study.tune
+    if tune is None or not study.choices:
+        return []
+    result = list(_iterate_tuned(study))
+    counts = [len(choice.trials) for *_, choice in result]
+    first = [len(choice.trials) - len(choice.points_beyond) for *_, choice in result]
+    fewer = sum(number < tune.trials for number in first)
+    less = (
+        f" ({format_integer(fewer)} of {format_integer(len(counts))} grids have fewer points)"
+        if fewer
+        else ""
+    )
+    excess = sum(counts) - sum(first)
+    further = (
+        f", and {pluralize(excess, 'trial')} one step beyond the ends of a grid at which a choice lay"  # noqa: E501
+        if excess
+        else ""
+    )
+    statement = (
+        f"{pluralize(len(tune.methods), 'method')} tuned, "
+        f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
+        f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
+        f"{format_integer(sum(cost(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
+        f"The fewest expected {tune.count.upper()} to {level_table(tune)} decide, and what is chosen is "  # noqa: E501
+        "run on fresh seeds."
+    )
+    flipped = find_flips(comparisons, tune)
+    return [statement, flipped.sentence] if flipped else [statement]
+
+
+def _format_level(target: Stop) -> str:
+    return f"{inline_name(target.measure)} ≤ {target.target:g}"
+
+
+def level_table(tune: TuningPlan) -> str:
+    """Return what is tuned for, in words."""
+    if len(tune.targets) == 1:
+        return _format_level(tune.targets[0])
+    return f"{join_items([_format_level(target) for target in tune.targets])}, to each of its own,"
+
+
+def cost(choice: TuningChoice) -> int:
+    """Return the calls of a search."""
+    return sum(trial.total_calls for trial in choice.trials)
+
+
+def _iterate_tuned(
+    study: Study,
+) -> Iterator[tuple[LabelledSelector, TunedMethod, Setting, TuningChoice]]:
+    choices = {choice.key: choice for choice in study.choices}
+    for problem, method, setting in study.iterate_tuned():
+        choice = choices.get(choice_key(problem.selector, method.selector, setting.values))
+        if choice is not None:
+            yield problem, method, setting, choice
+
+
+def _title(problem: LabelledSelector, setting: Setting) -> str:
+    return f"{problem.label}, {setting.title}" if setting.title else problem.label
+
+
+def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = None) -> Table:
+    """Return what was chosen for each method on each problem to each target, and how it matters.
+
+    Parameters
+    ----------
+    only
+        The labels of the tuned methods that are wanted; all, if it is not given.
+    """
+    rows = []
+    for problem, method, setting, choice in _iterate_tuned(study):
+        if only is not None and method.tuned_label not in only:
+            continue
+        for index, target in enumerate(tune.targets):
+            best, calls = (
+                choice.best(index),
+                [trial.expected_calls[index] for trial in choice.trials],
+            )
+            reached = sorted(value for value in calls if math.isfinite(value))
+            factor = reached[-1] / reached[0] if reached and reached[0] else None
+            cells: list[Cell] = [f"{target.target:g}", setting_title(best.values)]
+            cells += [", ".join(choice.parameters_at_ends(index)) or None, len(calls), len(reached)]
+            cells += [_calls(best.expected_calls[index]), factor, _finite(best.last_values[index])]
+            rows.append(TableRow(_title(problem, setting), method.label, [*cells, cost(choice)]))
+    return Table(
+        f"{study.title}: what tuning chose",
+        f"Expected {tune.count.upper()} to {level_table(tune)} on the seeds of the search "
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
+        "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
+        "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
+        f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
+        (
+            "problem",
+            "method",
+            "target",
+            "chosen",
+            "at an end",
+            "trials",
+            "of these reach it",
+            "calls",
+            "spread",
+            "last",
+            "cost",
+        ),
+        rows,
+    )
+
+
+def end_sentences(study: Study, label: str) -> list[str]:
+    """Return a sentence on each parameter of a tuned method whose best value lies at an end."""
+    results: dict[str, list[str]] = {}
+    tune = study.tune
+    for problem, method, setting, choice in _iterate_tuned(study):
+        if tune is None or method.tuned_label != label:
+            continue
+        for name in choice.trials[0].values:
+            to = [
+                f"{target.target:g}"
+                for index, target in enumerate(tune.targets)
+                if name in choice.parameters_at_ends(index)
+            ]
+            if to:
+                location = f"{_title(problem, setting)} (to {join_items(to)})"
+                results.setdefault(name, []).append(location)
+    return [
+        f"{label}: its best {name} lies at an end of all that were tried, and a better one may lie "
+        f"beyond, on {join_items(other_location)}."
+        for name, other_location in results.items()
+    ]
+
+
+def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
+    """Return what was chosen for some methods, for programs; what is infinite is None."""
+    tune = study.tune
+    return [
+        {
+            "problem": problem.label,
+            "algorithm": method.tuned_label,
+            "measure": target.measure,
+            "target": target.target,
+            "values": dict(choice.best(index).values),
+            "at_an_end": list(choice.parameters_at_ends(index)),
+            "trials": len(choice.trials),
+            "reached": sum(hits > 0 for hits in (trial.hits[index] for trial in choice.trials)),
+            "cost": cost(choice),
+        }
+        for problem, method, _, choice in _iterate_tuned(study)
+        if tune is not None and method.tuned_label in only
+        for index, target in enumerate(tune.targets)
+    ]
+
+
+def sensitivity(study: Study, tune: TuningPlan) -> Table:
+    """Return the calls to the targets against the parameters: every trial."""
+    rows = []
+    for problem, method, setting, choice in _iterate_tuned(study):
+        best = [choice.best(index) for index in range(len(tune.targets))]
+        for trial in choice.trials:
+            cells: list[Cell] = [setting_title(trial.values)]
+            for point, hits in enumerate(trial.hits):
+                cells += [f"{hits} of {len(tune.seeds)}", _calls(trial.expected_calls[point])]
+            to = [
+                f"{target.target:g}"
+                for target, item in zip(tune.targets, best, strict=True)
+                if item is trial
+            ]
+            cells += [_finite(trial.last_values[-1]), f"chosen for {', '.join(to)}" if to else None]
+            rows.append(TableRow(_title(problem, setting), method.label, cells))
+    heads = [head for stop in tune.targets for head in (f"seeds to {stop.target:g}", "calls")]
+    return Table(
+        f"{study.title}: calls to the target against the parameters",
+        f"All {format_integer(len(rows))} trials of the search: expected {tune.count.upper()} to "
+        f"{level_table(tune)}.",
+        ("problem", "method", "tried", *heads, "last", ""),
+        rows,
+    )
+
+
+def _calls(value: float) -> int | float | None:
+    """Return expected calls as tables write them: with every digit, where there are three."""
+    return round(value) if 100 <= value < math.inf else _finite(value)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class OrderFlips:
+    """The pairs of methods whose order differs between stated and tuned parameters.
+
+    Attributes
+    ----------
+    table
+        These pairs.
+    pairs
+        How many have an order both ways.
+    """
+
+    table: Table
+    pairs: int
+
+    @property
+    def sentence(self) -> str:
+        """How many orderings flip."""
+        number = len(self.table.rows)
+        verb = "flips" if number == 1 else "flip"
+        return (
+            f"{format_integer(number)} of {pluralize(self.pairs, 'ordering')} of two methods {verb} between "  # noqa: E501
+            "their stated parameters and tuned ones."
+        )
+
+
+def find_flips(comparisons: Sequence[Comparison], tune: TuningPlan) -> OrderFlips | None:
+    """Return the orderings that flip; None if no two methods stand there both ways."""
+    comparison = next(
+        (
+            comparison
+            for comparison in comparisons
+            if comparison.price == Cost.from_weights(tune.count)
+        ),
+        None,
+    )
+    if comparison is None or not comparison.targets:
+        return None
+    stops = [target for target in tune.targets if target in comparison.targets]
+    index = comparison.targets.index(stops[-1]) if stops else len(comparison.targets) - 1
+    labels = [m.label for m in tune.methods if m.label in comparison.results.study.labels]
+    table_rows = [row for panel in comparison.panels for row in _pairs(panel, labels, index)]
+    if not table_rows:
+        return None
+    target = comparison.targets[index]
+    table = Table(
+        f"{comparison.results.study.title}: orderings that flip when methods are tuned",
+        f"Pairs of methods by their expected {comparison.price} to {inline_name(target.measure)} ≤ "
+        f"{target.target:g}, who needs fewer first.",
+        (comparison.results.head, "pair", "as stated", "tuned"),
+        [row for row in table_rows if row is not None],
+    )
+    return OrderFlips(table, len(table_rows))
+
+
+def _pairs(panel: ComparedPanel, labels: Sequence[str], index: int) -> Iterator[TableRow | None]:
+    """Yield for each pair that has an order both ways the row of a flip, None if it is none."""
+    for first, second in combinations(labels, 2):
+        compare_two = _compare_two(panel, first, second, index)
+        tuned = _compare_two(panel, make_tuned_label(first), make_tuned_label(second), index)
+        if compare_two is None or tuned is None:
+            continue
+        flips = (compare_two[0] == first) != (tuned[0] == make_tuned_label(first))
+        cells = [text for _, text in (compare_two, tuned)]
+        yield TableRow(panel.panel.title, f"{first}, {second}", cells) if flips else None
+
+
+def _compare_two(
+    panel: ComparedPanel, first: str, second: str, index: int
+) -> tuple[str, str] | None:
+    """Return who of two needs fewer calls, and the order in words; None if they have none."""
+    algorithm, other = panel.find(first), panel.find(second)
+    if algorithm is None or other is None:
+        return None
+    calls = {first: algorithm.needs(index), second: other.needs(index)}
+    less, extra = sorted(calls, key=calls.__getitem__)
+    if calls[less] == calls[extra]:
+        return None
+    words = [f"{label} ({calls_as_text(calls[label])})" for label in (less, extra)]
+    return less, ", ".join(words)
+
+
+def tuning_csv(study: Study) -> str:
+    """Return every trial as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
+    seeds = len(study.tune.seeds) if study.tune else 0
+    for problem, method, setting, choice in _iterate_tuned(study):
+        for trial in choice.trials:
+            names = [problem.label, setting.title, method.label]
+            for index, target in enumerate(study.tune.targets if study.tune else ()):
+                texts = map(escape_spreadsheet, (*names, target.measure))
+                numbers: list[Any] = [
+                    trial.hits[index],
+                    seeds,
+                    _finite(trial.expected_calls[index]),
+                ]
+                mark = "yes" if trial is choice.best(index) else "no"
+                values = escape_spreadsheet(setting_title(trial.values))
+                level = [f"{target.target:g}", values]
+                writer.writerow([*texts, *level, *numbers, _finite(trial.last_values[index]), mark])
+    return file.getvalue()

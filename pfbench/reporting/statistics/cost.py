@@ -1,0 +1,110 @@
+"""What a run is charged: one count, its seconds, products of matrices, or a sum of counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.base.checks import check_real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
+from pfbench.reporting.statistics.seed_curves import Array, column
+from pfbench.runs.loop.run import Run
+
+KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
+"""What a price may charge, by trace column; products of matrices are LO times lmo_products."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A weighted sum of counts, e.g. of SFO + 50 LO.
+
+    Attributes
+    ----------
+    weights
+        Name of a trace column of `KNOWN_COSTS`, and what one unit of it costs.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def from_weights(cls, weights: str | Mapping[str, float]) -> "Cost":
+        """Return the price of one kind of calls, or of several by their weights.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or a weight is negative, or none is positive.
+        """
+        parameters = {weights: 1.0} if isinstance(weights, str) else weights
+        for name, weight in parameters.items():
+            if name not in KNOWN_COSTS:
+                raise unknown_name_error("count in the price", name, KNOWN_COSTS)
+            check_real(f"the price of {name}", weight, minimum=0.0)
+        result = tuple((name, float(weight)) for name, weight in parameters.items() if weight)
+        if not result:
+            raise InputError("a price needs a count that costs something, as in sfo=1,lo=50.")
+        return cls(result)
+
+    @classmethod
+    def parse(cls, text: str) -> "Cost":
+        """Read ``"sfo=1,lo=20"``.
+
+        Raises
+        ------
+        InputError
+            If the text does not have that form, or is no price.
+        """
+        weights = {}
+        for part in text.split(","):
+            name, _, number = (piece.strip() for piece in part.partition("="))
+            try:
+                weights[name] = float(number)
+            except ValueError:
+                raise InputError(
+                    f"cannot read the price {text!r}: write COUNT=NUMBER, as in sfo=1,lo=20."
+                ) from None
+        return cls.from_weights(weights)
+
+    def __str__(self) -> str:
+        return " + ".join(_term(name, weight) for name, weight in self.weights)
+
+    @property
+    def calls(self) -> str:
+        """What is counted, in words."""
+        return "products of matrices" if self == PRODUCTS else f"{self} calls"
+
+    def column_costs(self, run: Run) -> list[tuple[str, float]]:
+        """Return trace columns of a run with what one unit of each costs there."""
+        return [
+            ("lo", weight * _products(run)) if name == "products" else (name, weight)
+            for name, weight in self.weights
+        ]
+
+    def cost_along_trace(self, run: Run) -> Array:
+        """Return what was spent at each recorded row; empty where a column is missing."""
+        columns = [weight * column(run, name) for name, weight in self.column_costs(run)]
+        if any(column.size != len(run.rows) for column in columns):
+            return np.empty(0)
+        return np.asarray(np.sum(columns, axis=0))
+
+    def total_cost(self, run: Run) -> float:
+        """Return what the whole run spent, an incomplete last iteration included."""
+        complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
+        return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
+
+
+PRODUCTS = Cost.from_weights("products")
+"""The products of matrices in linear minimisations, of runs that measure lmo_products."""
+
+
+def _products(run: Run) -> float:
+    """Return the products of matrices in a linear minimisation, the same in a whole run."""
+    full_list = column(run, "lmo_products")
+    return float(full_list[0]) if full_list.size else 0.0
+
+
+def _term(name: str, weight: float) -> str:
+    title = name.upper() if name in COUNTED else name
+    return title if weight == 1.0 else f"{weight:g} {title}"

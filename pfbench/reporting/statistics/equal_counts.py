@@ -1,0 +1,84 @@
+"""Runs at equal counts: what each had done when the budget that all had was spent."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import product
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Spec
+
+Limits = Mapping[str, float]
+"""The most calls, by the name of the count."""
+
+
+def common_limits(plans: Iterable[PlannedRun]) -> Limits:
+    """Return the least budget of each count among planned runs.
+
+    Where a spec gives all its runs one budget, it is that: no number follows from which methods
+    are shown.
+    """
+    common_limits: dict[str, float] = {}
+    for plan in plans:
+        for name, limit in (plan.budget.limits if plan.budget else {}).items():
+            common_limits[name] = min(limit, common_limits.get(name, math.inf))
+    return common_limits
+
+
+def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
+    """Return the budgets within which each planned run is compared, in all panels that it is in."""
+    results: dict[PlannedRun, list[Limits]] = {}
+    for study in spec.studies:
+        for problem, setting in product(study.problems, study.settings):
+            planned = [study.plans_by_target(problem, entry, setting) for entry in study.algorithms]
+            hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
+            limits = common_limits(hardest)
+            for plan in {
+                plan
+                for planned_runs in planned
+                for plans in planned_runs.values()
+                for plan in plans
+            }:
+                results.setdefault(plan, []).append(limits)
+    return results
+
+
+def truncate_run(run: Run, limits: Limits) -> Run:
+    """Return what a run had done within a smaller budget; itself, if it stayed within it.
+
+    Its trace ends at the last recorded row within all limits. It is charged as much as a run of
+    that budget could have spent beyond that row: up to its next row, and up to the limits. So
+    nothing is gained by a larger budget.
+    """
+    further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
+    if all(further[name] <= limit for name, limit in limits.items()):
+        return run
+    number = first_beyond(run, limits)
+    if number < len(run.rows):
+        further = dict(zip(run.columns, run.rows[number], strict=True))
+    counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
+    allowed = ", ".join(f"{name}={limit:g}" for name, limit in limits.items())
+    return replace(
+        run,
+        status="budget",
+        stop_reason=f"compared within {allowed}",
+        iterations=int(further["iteration"]),
+        counts=Counts(**counts),
+        final={},
+        seconds=float(further["seconds"]),
+        oracle_seconds=math.nan,
+        rows=run.rows[:number],
+    )
+
+
+def first_beyond(run: Run, limits: Limits) -> int:
+    """Return the number of the first recorded row beyond limits; that of all rows without one."""
+    locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
+    exceeding = (
+        index
+        for index, row in enumerate(run.rows)
+        if any(row[position] > limit for position, limit in locations)
+    )
+    return next(exceeding, len(run.rows))

@@ -1,0 +1,225 @@
+"""Curves over seeds: median and band on one grid, and what a run ends with."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.runs.loop.run import COMPLETED, Run
+from pfbench.runs.loop.trace_rows import TraceRows
+
+Array = npt.NDArray[np.float64]
+
+LARGEST = 1e300
+"""Larger values are cut to it, so that no difference or mean of two overflows."""
+
+QUARTILES_FROM = 5
+"""From so many seeds on a band shows quartiles; with fewer they would be made up, so the range."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Median and band over runs.
+
+    Attributes
+    ----------
+    x
+        Counts or seconds, non-decreasing.
+    median, low, high
+        Median, and the ends of the band, of the measure at x.
+    runs
+        How many runs have a value at x.
+    """
+
+    x: Array
+    median: Array
+    low: Array
+    high: Array
+    runs: npt.NDArray[np.int64]
+
+    def thin(self, limit: int, *, log: bool = False) -> "Band":
+        """Return at most so many points of it, the first and the last among them.
+
+        For a logarithmic axis they are even in the logarithm of x, from the first positive one on.
+        """
+        first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
+        arange = np.arange(first, self.x.size)
+        if log and arange.size > limit:
+            even = np.searchsorted(self.x, np.geomspace(self.x[first], self.x[-1], limit))
+            arange = np.unique(even.clip(first, self.x.size - 1))
+        elif arange.size > limit:
+            arange = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
+        return Band(
+            self.x[arange],
+            self.median[arange],
+            self.low[arange],
+            self.high[arange],
+            self.runs[arange],
+        )
+
+
+@dataclass(frozen=True)
+class RunEnding:
+    """Where a run ends that ends otherwise than planned."""
+
+    x: float
+    y: float
+    seed: int
+    status: str
+
+
+@dataclass(frozen=True)
+class FinalSummary:
+    """What runs end with: median, least, greatest, of how many of how many planned."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+    planned_runs: int
+
+
+def band_means(seeds: int) -> str:
+    """Return what line and band of a figure are, in words."""
+    if seeds == 1:
+        return "Line: the only seed."
+    if seeds < QUARTILES_FROM:
+        return f"Line: median of {seeds} seeds; band: from the least to the greatest."
+    return f"Line: median of {seeds} seeds; band: the middle half of them (quartiles)."
+
+
+def column(run: Run, name: str) -> Array:
+    """Return a column of the trace; NaN where there is no value, empty if there is no column."""
+    if name not in run.columns:
+        return np.empty(0)
+    index, rows = run.columns.index(name), run.rows
+    if isinstance(rows, TraceRows):
+        return rows.numbers[:, index]
+    return np.array([row[index] for row in rows], dtype=float)  # of None it makes NaN
+
+
+def numbers(run: Run) -> Array:
+    """Return the trace, a row for each of its own; NaN where there is no value."""
+    return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
+
+
+def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
+    """Return median and band of a measure over runs, against a count or the seconds.
+
+    Where the runs agree in how much they have spent at each recorded iteration, the grid is that
+    of the recorded iterations, and nothing is interpolated. So it is for the seconds, which never
+    agree: x is the median of the seconds at that iteration. Otherwise the grid is every recorded
+    count, and a run's value between two of its records is interpolated linearly.
+
+    A run that has ended with an answer keeps it at all later counts; one that has failed has no
+    value there.
+
+    Parameters
+    ----------
+    runs
+        Runs of one algorithm at one setting.
+    axis
+        A count of `pfbench.base.counts.COUNTED`, or ``"seconds"``.
+    measure
+        A column of the traces.
+    """
+    spent = _collect_spent_calls(runs, axis)
+    curves = [_curve(run, "iteration" if spent else axis, measure) for run in runs]
+    grid = np.unique(np.concatenate([point for point, _ in curves])) if curves else np.empty(0)
+    if grid.size == 0:
+        empty = np.empty(0)
+        return Band(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
+    y = np.stack([_interpolate(grid, *curve, run) for run, curve in zip(runs, curves, strict=True)])
+    x = np.array([spent[point] for point in grid]) if spent else grid
+    ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
+    low, median, high = np.nanpercentile(y, [ends[0], 50, ends[1]], axis=0)
+    number = np.isfinite(y).sum(axis=0)
+    return Band(np.maximum.accumulate(x), median, low, high, number)
+
+
+AS_PLANNED = frozenset({"finished", "target", "budget"})
+"""How a run ends that ends as planned."""
+
+
+def endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
+    """Return the last points of the runs that end otherwise than planned.
+
+    They end by neither their schedule nor their target nor their budget.
+    """
+    endings = []
+    for run in runs:
+        x, y = _curve(run, axis, measure)
+        if run.status not in AS_PLANNED and x.size:
+            endings.append(RunEnding(float(x[-1]), float(y[-1]), run.seed, run.status))
+    return endings
+
+
+def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
+    """Return what the runs end with: the last recorded value of each that ends with an answer."""
+    last = [
+        values[-1]
+        for run in runs
+        if run.status in COMPLETED and (values := _curve(run, "iteration", measure)[1]).size
+    ]
+    if not last:
+        return FinalSummary(math.nan, math.nan, math.nan, 0, len(runs))
+    return FinalSummary(float(np.median(last)), min(last), max(last), len(last), len(runs))
+
+
+def first(runs: Sequence[Run], measure: str) -> float:
+    """Return the median over the runs of the measure at the start; NaN where there is none."""
+    values = [column(run, measure)[:1] for run in runs]
+    existing = [value[0] for value in values if value.size and math.isfinite(value[0])]
+    return float(np.median(existing)) if existing else math.nan
+
+
+def is_deterministic(runs: Sequence[Run]) -> bool:
+    """Return whether several runs are the same in all but their seconds, so that no luck is seen.
+
+    Runs without a recorded row tell nothing.
+    """
+    first, *rest = runs
+    return bool(rest and first.rows) and all(_runs_equal(first, other) for other in rest)
+
+
+def _runs_equal(first: Run, other: Run) -> bool:
+    reported = [(run.columns, run.counts, run.status, len(run.rows)) for run in (first, other)]
+    names = [name for name in first.columns if name != "seconds"]
+    return reported[0] == reported[1] and all(
+        np.array_equal(column(first, name), column(other, name), equal_nan=True) for name in names
+    )
+
+
+def _curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
+    """Return where a run was recorded and what was measured there, the last at each place.
+
+    Values beyond `LARGEST` are cut to it.
+    """
+    point, values = column(run, axis), column(run, measure)
+    if point.size != values.size:
+        return np.empty(0), np.empty(0)
+    isfinite = np.isfinite(values)
+    point, values = point[isfinite], values[isfinite].clip(-LARGEST, LARGEST)
+    last = np.append(np.diff(point) > 0, True)[: point.size]
+    return point[last], values[last]
+
+
+def _interpolate(grid: Array, point: Array, values: Array, run: Run) -> Array:
+    """Return a run's values on a grid: NaN before its first, and after the end of a failure."""
+    if not point.size:
+        return np.full(grid.size, np.nan)
+    after = values[-1] if run.status in COMPLETED else np.nan
+    return np.interp(grid, point, values, left=np.nan, right=after)
+
+
+def _collect_spent_calls(runs: Sequence[Run], axis: str) -> dict[float, float]:
+    """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
+    by_iteration: dict[float, list[float]] = {}
+    for run in runs:
+        for iteration, spent in zip(column(run, "iteration"), column(run, axis), strict=True):
+            by_iteration.setdefault(iteration, []).append(spent)
+    if axis != "seconds" and any(len(set(spent)) > 1 for spent in by_iteration.values()):
+        return {}
+    return {iteration: float(np.median(spent)) for iteration, spent in by_iteration.items()}

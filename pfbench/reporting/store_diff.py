@@ -1,0 +1,137 @@
+"""What changed between two stores, e.g. of two versions: the same planned runs, side by side."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.store import Store
+
+Value = int | float | str | None
+
+
+@dataclass(frozen=True)
+class RunDifference:
+    """One thing in which two runs of the same plan differ.
+
+    Attributes
+    ----------
+    problem, algorithm, seed
+        The run.
+    field
+        ``status``, ``iterations``, the name of a count, or that of a measure at the output.
+    before, after
+        Its value in the first store and in the second; None where there is none.
+    """
+
+    problem: str
+    algorithm: str
+    seed: int
+    field: str
+    before: Value
+    after: Value
+
+    @property
+    def factor(self) -> float | None:
+        """After over before, where both are positive numbers."""
+        numbers = (self.before, self.after)
+        if all(isinstance(number, int | float) and 0 < number < math.inf for number in numbers):
+            return float(self.after) / float(self.before)  # type: ignore[arg-type]
+        return None
+
+
+@dataclass(frozen=True)
+class StoreDiff:
+    """What changed between two stores.
+
+    Attributes
+    ----------
+    identical
+        How many runs have the same status, counts and values at the output.
+    changed_count
+        How many do not.
+    changes
+        In what they differ.
+    only_before, only_after
+        How many planned runs only one of the stores has.
+    unreadable
+        How many files of either are damaged.
+    """
+
+    identical: int
+    changed_count: int
+    changes: tuple[RunDifference, ...]
+    only_before: int
+    only_after: int
+    unreadable: int
+
+
+def compare(old_store: Store, new_store: Store) -> StoreDiff:
+    """Return what changed from one store to the other.
+
+    Runs are the same if they were planned the same: problem, algorithm, seed, measures, limits.
+    Which source and environment made them is what is compared. Where a store has several of one
+    plan, the file that was written last stands for it. Nothing that a store names is imported.
+
+    Raises
+    ------
+    StorageError
+        If the system does not let a file be read.
+    """
+    (first, lost), (second, runs) = _runs_by_plan(old_store), _runs_by_plan(new_store)
+    both = [plan for plan in first if plan in second]
+    changes = [list(_differences(first[plan], second[plan])) for plan in sorted(both)]
+    changed = sum(map(bool, changes))
+    return StoreDiff(
+        identical=len(both) - changed,
+        changed_count=changed,
+        changes=tuple(change for some in changes for change in some),
+        only_before=len(first) - len(both),
+        only_after=len(second) - len(both),
+        unreadable=lost + runs,
+    )
+
+
+def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
+    """Return what is told of each planned run of a store, and how many files are damaged."""
+    listing = store.listing(write=False)
+    runs: dict[str, Mapping[str, Any]] = {}
+    damaged = len(listing.damaged)
+    for row in sorted(listing.rows, key=lambda row: (row["stored"], row["key"])):
+        if row["kind"] != "run":
+            continue
+        try:
+            header = store.header("run", row["key"])
+        except DamagedFileError:
+            damaged += 1
+            continue
+        if header is None:
+            continue
+        run = header["run"]
+        plan = header.get("notes", {}).get("plan") or [
+            run[name] for name in ("problem", "algorithm", "seed")
+        ]
+        runs[json.dumps(plan, sort_keys=True)] = run
+    return runs, damaged
+
+
+def _differences(record: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[RunDifference]:
+    reported_fields, reference = _collect_reported_fields(record), _collect_reported_fields(other)
+    for subject in dict.fromkeys([*reported_fields, *reference]):
+        pair = reported_fields.get(subject), reference.get(subject)
+        # As JSON, so that two NaN are the same.
+        if json.dumps(pair[0]) != json.dumps(pair[1]):
+            yield RunDifference(
+                record["problem"], record["algorithm"], record["seed"], subject, *pair
+            )
+
+
+def _collect_reported_fields(run: Mapping[str, Any]) -> dict[str, Value]:
+    return {
+        "status": run["status"],
+        "iterations": run["iterations"],
+        **run["counts"],
+        **{f"final {name}": value for name, value in run["final"].items()},
+    }

@@ -1,0 +1,233 @@
+"""What a store has, as a study: runs that are found, not planned.
+
+Nothing that a store names is imported, built or opened.
+"""
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import matches
+from pfbench.reporting.report import Report, collect_report
+from pfbench.reporting.wording import pluralize
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.loop.run import Run, list_measures
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.labels import make_labels
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+_SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
+
+
+@dataclass(frozen=True)
+class StoredStudy(Study):
+    """A study of runs that a store has.
+
+    Attributes
+    ----------
+    stored_runs
+        The runs by seed, by the selectors of problem and algorithm.
+    """
+
+    stored_runs: Mapping[tuple[str, str], tuple[PlannedRun, ...]] = field(default_factory=dict)
+
+    def plans_by_target(
+        self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
+    ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
+        """Return the runs of an algorithm on a problem; none, if there are none."""
+        plans = self.stored_runs.get((problem.selector, algorithm.selector), ())
+        return dict.fromkeys(self.targets or (None,), plans)
+
+
+def load_stored_report(
+    store: Store, name: str, *, problems: Sequence[str] = (), algorithms: Sequence[str] = ()
+) -> Report:
+    """Return a report of what a store has.
+
+    Of several runs of one algorithm, problem and seed the longest is taken, and of equal ones that
+    which was stored last. Problems that differ in their seed alone, and have that of their run, are
+    one problem.
+
+    Parameters
+    ----------
+    name
+        What the files of the report are called.
+    problems, algorithms
+        Names, or whole selectors, of those that are wanted; all, if none is given.
+
+    Raises
+    ------
+    InputError
+        If no run is wanted.
+    StorageError
+        If the system does not let a file be read.
+    """
+    rows = [
+        row
+        for row in store.listing(write=False).rows
+        if row["kind"] == "run"
+        and matches_selection(row["problem"], problems)
+        and matches_selection(row["algorithm"], algorithms)
+    ]
+    if not rows:
+        chosen = " that --problem and --algorithm ask for" if problems or algorithms else ""
+        raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
+    rows.sort(key=lambda row: (row["iterations"], row["stored"], row["key"]))
+    templates = _templates((row["problem"], row["seed"]) for row in rows)
+    # Later ones take the place of earlier ones.
+    longest: dict[tuple[str, str, int], str] = {}
+    for row in rows:
+        problem = row["problem"]
+        longest[templates.get(problem) or problem, row["algorithm"], row["seed"]] = row["key"]
+    number = len(rows)
+    del rows  # of very many runs, a hundred bytes each
+    # As runs lie in a segment, where hundreds are unpacked together.
+    order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
+    read = {request: _outcome(store, longest[request]) for request in order}
+    outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
+    if not outcomes:
+        raise InputError(f"no run of the store {store.folder} can be read: check it.")
+    left_out = number - len(outcomes)
+    description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
+    if left_out:
+        description += (
+            f" Left out: {pluralize(left_out, 'other')}, shorter ones of the same problem, algorithm "  # noqa: E501
+            "and seed, those of an older source, and damaged ones."
+        )
+    study = _study(outcomes, f"Runs in {store.folder}", description)
+    spec = Spec(name, study.title, "", (study,))
+    return collect_report(spec, list(outcomes.values()))
+
+
+def matches_selection(name: str, request: Sequence[str]) -> bool:
+    """Return whether a selector is one that is asked for; all are, if none is."""
+    return not request or any(matches(name, item) for item in request)
+
+
+def _templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
+    """Return the one problem that those are, which differ in the seed of their run alone."""
+    seeds = defaultdict(set)
+    templates: dict[str, str] = {}
+    for problem, seed in runs:
+        match = _SEED.search(problem)
+        if match:
+            template = _SEED.sub("seed={seed}", problem, count=1)
+            templates[problem] = template
+            seeds[template].add((int(match[1]), seed))
+    same = {
+        template
+        for template, pairs in seeds.items()
+        if len(pairs) > 1 and all(candidate == of_run for candidate, of_run in pairs)
+    }
+    return {problem: template for problem, template in templates.items() if template in same}
+
+
+def _outcome(store: Store, key: str) -> PlanOutcome | None:
+    """Return a run with its plan; None if its file is damaged, or tells of no plan."""
+    try:
+        looked = store.stat_entry("run", key)
+        if looked is None:
+            return None
+        entry: StoredRun = looked[0]
+        stored_run = _printable_entry(entry)
+        return PlanOutcome(_plan(stored_run.run, entry.notes.get("plan")), stored_run)
+    except (DamagedFileError, InputError):
+        return None
+
+
+_NOTES = ("best_known", "promised")
+"""What a report asks of a run's notes."""
+
+
+def _printable_entry(entry: StoredRun) -> StoredRun:
+    """Return what a report shows of a run; of very many, equal parts are one object."""
+    run = entry.run
+    names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
+    shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
+    shared["parameters"] = _parse_interned(json.dumps(run.parameters))
+    environment = _parse_interned(json.dumps(entry.environment))
+    notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
+    return StoredRun(entry.key, replace(run, **shared), environment, notes)
+
+
+@lru_cache(maxsize=4096)
+def _intern(value: Any) -> Any:
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _parse_interned(text: str) -> Any:
+    return json.loads(text)
+
+
+def _plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
+    """Return how a run was planned; of one that does not say it, what the run itself says."""
+    if plan is not None:
+        planned_run = PlannedRun.from_json(plan)
+        if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (
+            run.problem,
+            run.algorithm,
+            run.seed,
+        ):
+            return replace(
+                planned_run,
+                problem=run.problem,
+                algorithm=run.algorithm,
+                measures=_intern(planned_run.measures),
+                stop=_intern(planned_run.stop),
+            )
+    return PlannedRun.from_json(PlannedRun(run.problem, run.algorithm, run.seed, (), 1).as_json())
+
+
+def _study(
+    outcomes: Mapping[tuple[str, str, int], PlanOutcome], title: str, description: str
+) -> StoredStudy:
+    planned_runs: dict[tuple[str, str], list[PlannedRun]] = defaultdict(list)
+    for (problem, algorithm, _), outcome in sorted(outcomes.items(), key=lambda item: item[0]):
+        planned_runs[problem, algorithm].append(outcome.plan)
+    measures = _measures([outcome.entry.run for outcome in outcomes.values()])
+    return StoredStudy(
+        key="",
+        title=title,
+        introduction=description,
+        problems=_label_selectors({problem for problem, _ in planned_runs}),
+        algorithms=_label_selectors({algorithm for _, algorithm in planned_runs}),
+        settings=(Setting("", {}),),
+        seeds=tuple(sorted({seed for _, _, seed in outcomes})),
+        measures=measures,
+        recorded_measures=measures,
+        targets=_targets([outcome.plan for outcome in outcomes.values()]),
+        stored_runs={pair: tuple(plans) for pair, plans in planned_runs.items()},
+    )
+
+
+def _label_selectors(selectors: Iterable[str]) -> tuple[LabelledSelector, ...]:
+    texts = sorted(selectors)
+    labels = make_labels(texts)
+    return tuple(LabelledSelector(label, text) for label, text in zip(labels, texts, strict=True))
+
+
+def _measures(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return what runs recorded, the most frequent first; the objective if they did nothing."""
+    names = Counter(name for run in runs for name in list_measures(run.columns))
+    return tuple(name for name, _ in names.most_common()) or ("objective",)
+
+
+def _targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
+    """Return the targets of the runs, hardest last; of several measures, those of the first."""
+    stops = {plan.stop for plan in plans if plan.stop is not None}
+    times = Counter(plan.stop.measure for plan in plans if plan.stop is not None)
+    if not times:
+        return ()
+    measure = min(times, key=lambda name: (-times[name], name))
+    chosen = (stop for stop in stops if stop.measure == measure)
+    return tuple(sorted(chosen, key=lambda stop: -stop.target))

@@ -1,0 +1,131 @@
+"""One method on a suite, beside the methods that have runs there."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from pfbench.base.errors import InputError
+from pfbench.reporting.report import Report, collect_report
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.planning.candidate import add_candidate
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Spec
+from pfbench.runs.planning.suite import (
+    drop_unrun,
+    drop_unsearched,
+    move_to_front,
+    search_trials,
+    suite_labels,
+    suite_runs,
+    with_labels,
+)
+from pfbench.runs.tuning import resolve_tuning
+
+
+class RunSource(Protocol):
+    """Where the runs of a comparison come from."""
+
+    def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
+        """Return those runs that need not be made."""
+
+    def fetch(
+        self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
+    ) -> Sequence[PlanOutcome]:
+        """Return what became of runs; `candidate_plans` are those of the method itself."""
+
+    def provenance(
+        self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
+    ) -> list[str]:
+        """Return where the runs come from, in words."""
+
+
+@dataclass(frozen=True)
+class SuiteComparison:
+    """A method on a suite.
+
+    Attributes
+    ----------
+    labels
+        Its labels there.
+    candidate_outcomes
+        Its runs.
+    all_outcomes
+        All runs, those of searches among them.
+    report
+        The report of all.
+    """
+
+    labels: tuple[str, ...]
+    candidate_outcomes: Sequence[PlanOutcome]
+    all_outcomes: Sequence[PlanOutcome]
+    report: Report
+
+
+def compare_on_suite(
+    suite: Spec, method: str, runs: RunSource, *, rerun: bool = False
+) -> SuiteComparison:
+    """Put a method on a suite: tune it if need be, take or make all runs, and compare.
+
+    Parameters
+    ----------
+    method
+        As MODULE:NAME or FILE.py:NAME if it is somebody's own, which is imported.
+    rerun
+        Whether methods without runs are kept, so that they are made.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or it fits no problem of the suite.
+    """
+    spec, labels = add_candidate(suite, method)
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
+    spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
+    existing, full_list = suite_labels(spec), list[PlanOutcome]()
+    if not rerun:
+        spec = drop_unsearched(spec, labels, runs.find_cached)
+
+    def search(spec: Spec, plans: Sequence[PlannedRun]) -> Sequence[PlanOutcome]:
+        outcomes = runs.fetch(f"{name}, search", plans, search_trials(spec, labels))
+        full_list.extend(outcomes)
+        return outcomes
+
+    spec = resolve_tuning(spec, search)
+    if not rerun:
+        spec = drop_unrun(spec, labels, runs.find_cached)
+    spec, planned_runs = move_to_front(spec, labels), suite_runs(spec, labels)
+    outcomes = runs.fetch(name, spec.runs(), planned_runs)
+    own = [outcome for outcome in outcomes if outcome.plan in planned_runs]
+    _refuse_unsuitable(suite, method, own)
+    left_out = [label for label in existing if label not in suite_labels(spec)]
+    spec, unfit = remove_refused(spec, labels, outcomes)
+    planned = spec.targets
+    outcomes = [outcome for outcome in outcomes if outcome.plan in planned]
+    provenance = (
+        [f"They fit no problem here, and are left out: {', '.join(unfit)}."] if unfit else []
+    )
+    provenance += runs.provenance(spec, outcomes, left_out)
+    spec = replace(spec, introduction="\n\n".join([spec.introduction, *provenance]))
+    report = replace(collect_report(spec, outcomes), candidate_labels=labels)
+    return SuiteComparison(labels, own, [*full_list, *outcomes], report)
+
+
+def remove_refused(
+    suite: Spec, labels: Collection[str], outcomes: Sequence[PlanOutcome]
+) -> tuple[Spec, list[str]]:
+    """Return a suite without the methods of which every run was refused, but for some; and them."""
+    refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == "refused"}
+    rest = [label for label in suite.study.labels if label not in labels]
+    unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
+    return with_labels(suite, {*suite.study.labels} - {*unfit}), unfit
+
+
+def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[PlanOutcome]) -> None:
+    runs = [outcome.entry.run for outcome in candidate_outcomes]
+    if all(run.status == "refused" for run in runs):
+        raise InputError(
+            f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
+            f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
+            "--suite."
+        )

@@ -1,0 +1,126 @@
+"""The names that figures and tables use, and how they write numbers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from pfbench.runs.loop.axes import AXES as AXES
+from pfbench.runs.loop.axes import measure_name as measure_name
+
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "target": "a level of a measure that is to be reached",
+        "pair": "a problem with a target",
+        "charged": (
+            "what a run is counted with at a target: its calls when it reached it, or, if it "
+            "never did, all that it spent"
+        ),
+        "expected calls": (
+            "all that the runs are charged over how many reach the target (the ERT of COCO): "
+            "what restarting until it is reached costs on average"
+        ),
+        "hits": "how many runs of how many reach the target, as in 7/10",
+        "place": (
+            "1 and how many others need fewer expected calls, as printed, as in 3 of 24; in a table"
+            " of several targets, to the hardest that each method reaches, and below these by the "
+            "last values"
+        ),
+        "told apart": (
+            "a rank test over the seeds tells the two, with Holm's correction over all tests "
+            "of its family; what does not vary over the seeds is compared as it is. What is "
+            "not told apart is not said to be equal"
+        ),
+        "≈": "the 95 % interval of a ratio lies within 1/1.25 and 1.25",
+        "class": (
+            "of a method that makes linear minimisations and never projects: all such; of any"
+            " other: all methods"
+        ),
+        "frontier": "where no other method of the class needs fewer calls of both kinds",
+        "candidate": (
+            "the method that pfbench compare puts on a suite, and the parameters that the "
+            "suite has for it"
+        ),
+        "tuned": "with parameters that a search has chosen for each problem and target",
+        "at an end": (
+            "of a parameter: the best value is the least or the greatest that was tried, so a"
+            " better one may lie beyond"
+        ),
+        "cost": "the calls of all its trials on a problem, once for all targets",
+        "budget": "the most calls that a run may make",
+        "censored": "a run that its budget ends before it reaches a target",
+        "ratio": (
+            "expected calls of the method over those of the best other, and its 95 % interval"
+        ),
+        "spread": "of the trials that reach the target, the most calls over the fewest",
+        "trials": "points of the grid that were tried, with those beyond its ends",
+    }
+)
+"""What pages mean by a word, which they say at their end; docs/words.md has all of ours."""
+
+
+def anchor(word: str) -> str:
+    """Return the place of a word on a page."""
+    return "word-" + ("even" if word == "≈" else word.lower().replace(" ", "-"))
+
+
+SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
+MISSING_MARK = "–"
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def inline_name(name: str) -> str:
+    """Return a measure's name as it stands inside a sentence."""
+    title = measure_name(name)
+    keeps = title.startswith(("RMSE", "Frank")) or title == name
+    return title if keeps else title[0].lower() + title[1:]
+
+
+def format_integer(number: int) -> str:
+    """Return an integer with every digit, in groups of three."""
+    return f"{number:,}".replace(",", SEPARATOR)
+
+
+def format_significant(number: float, digits: int = 3) -> str:
+    """Return a number to some significant digits, with a power of ten where it is very small."""
+    if not math.isfinite(number):
+        return "not finite"
+    if number == 0.0:
+        return "0"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    power = int(exponent)
+    if -3 <= power < 5:
+        return f"{float(f'{mantissa}e{power}'):.{max(0, digits - 1 - power)}f}"
+    return f"{mantissa}·{power_of_ten(power)}"
+
+
+def as_printed(number: float) -> float:
+    """Return a number as tables print it: with every digit before the point, three at least."""
+    if not math.isfinite(number):
+        return number
+    return float(round(number)) if number >= 100 else float(f"{number:.2e}")
+
+
+def calls_as_text(number: float) -> str:
+    """Return a number of calls, as of a median or a mean, as it stands inside a sentence."""
+    if math.isinf(number):
+        return "never"
+    every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))
+    return format_integer(round(number)) if every_digit else format_significant(number)
+
+
+def power_of_ten(exponent: int) -> str:
+    """Return 10 to an integer power, with superscript digits."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
+
+def join_items(items: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def pluralize(number: int, noun: str) -> str:
+    """Return ``1 run``, ``2 runs``."""
+    return f"{format_integer(number)} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,212 @@
+"""Several certificates, or runs of the family: made by an engine, certificates kept in a store."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pfbench.base.checks import check_integer
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector, module_name, replace_file_by_module
+from pfbench.resisting import certificate
+from pfbench.resisting.certificate import AdversaryOutcome, Certificate, certify
+from pfbench.resisting.contestants import Contestant, FixedSeed, contestant
+from pfbench.resisting.rescaled_family import (
+    MOST,
+    FamilyRun,
+    PowerLawFit,
+    fit_calls,
+    max_epsilon,
+    run_to_target,
+)
+from pfbench.resisting.resisting_oracle import orthonormal_frame
+from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.storage.store import Store
+
+Progress = Callable[[], object]
+"""Called after each certificate or run."""
+
+
+@dataclass(frozen=True)
+class ContestResult:
+    """What became of one algorithm.
+
+    Attributes
+    ----------
+    label
+        Its selector as it was given.
+    certificate
+        None if it could not be made.
+    outcome
+        The certificate with what it rests on; None if the store had the certificate.
+    failure_reason
+        Why there is no certificate.
+    """
+
+    label: str
+    certificate: Certificate | None
+    outcome: AdversaryOutcome | None = None
+    failure_reason: str = ""
+
+
+def certificates(
+    selectors: Sequence[str],
+    T: int,
+    *,
+    d: int | None = None,
+    iterations: int | None = None,
+    seed: int = 0,
+    fixed_seed: int | None = None,
+    engine: Engine,
+    store: Path | None = None,
+    recompute: bool = False,
+    progress: Progress | None = None,
+) -> list[ContestResult]:
+    """Return the certificate of each algorithm: the one in the store, or a new one.
+
+    Parameters
+    ----------
+    selectors
+        Algorithms; see `contestant` for what is filled in.
+    T, d, seed
+        See `certify`.
+    iterations
+        Of a run; T if not given.
+    fixed_seed
+        Fixes the random numbers of randomised algorithms; see `contestant`.
+    engine
+        Where certificates are made.
+    store
+        The folder of the store where they are kept and found; their transcripts are not kept.
+    recompute
+        Whether to make those that the store has, for their transcripts and gaps.
+    progress
+        See `Progress`.
+
+    Raises
+    ------
+    InputError, Refused
+        If an algorithm cannot be made or may not stand, or a number is out of range; nothing has
+        run then.
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    """
+    check_integer("seed", seed, minimum=0)
+    problem = orthonormal_frame(T, d)
+    standing = [contestant(text, problem, iterations, fixed_seed) for text in selectors]
+    questions = [
+        certificate_task(contestant, T, d, iterations, seed, recompute=recompute)
+        for contestant in standing
+    ]
+    results: dict[int, ContestResult] = {}
+    for answer in run_cached_tasks(questions, engine, None if store is None else Store(store)):
+        label, result = standing[answer.index].label, answer.result
+        if answer.row is not None:
+            outcome = None if result is None else result.value
+            results[answer.index] = ContestResult(label, Certificate.from_row(answer.row), outcome)
+        elif result is not None:
+            results[answer.index] = ContestResult(
+                label, None, failure_reason=f"{result.status}: {result.reason}"
+            )
+        if progress:
+            progress()
+    return [results[index] for index in range(len(standing))]
+
+
+def certificate_task(
+    contestant: Contestant,
+    T: int,
+    d: int | None,
+    iterations: int | None,
+    seed: int,
+    *,
+    recompute: bool,
+) -> CachedTask:
+    """Return the question that a certificate answers; see `certificates`."""
+    # A function of somebody's module may return what a class of another one made.
+    name = Selector.parse(contestant.selector).name
+    named = {module_name(name)} if ":" in name else set()
+    fixed = {} if contestant.fixed_seed is None else {"fixed_seed": contestant.fixed_seed}
+    algorithm = (
+        contestant.algorithm.algorithm
+        if isinstance(contestant.algorithm, FixedSeed)
+        else contestant.algorithm
+    )
+    return CachedTask(
+        "certificate",
+        {
+            "certificate": replace_file_by_module(contestant.selector),
+            "horizon": T,
+            "dimension": d,
+            "seed": seed,
+        }
+        | fixed,
+        frozenset({certificate.__name__, type(algorithm).__module__, *named}),
+        Task(_outcome, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
+        make_row=lambda outcome: outcome.certificate.as_json(),
+        recompute=recompute,
+        worker_requirements=certificate.NEEDED,
+    )
+
+
+def _outcome(
+    label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
+) -> AdversaryOutcome:
+    return certify(
+        contestant(label, orthonormal_frame(T, d), iterations, fixed_seed), T, d=d, seed=seed
+    )
+
+
+def run_families(
+    selectors: Sequence[str],
+    horizons: Sequence[int],
+    *,
+    limit: int = MOST,
+    seed: int = 0,
+    engine: Engine,
+    progress: Progress | None = None,
+) -> list[FamilyRun]:
+    """Return the LO calls of each algorithm to its target, for each lower bound T(eps).
+
+    Parameters
+    ----------
+    selectors, limit, seed
+        See `rescaled`.
+    horizons
+        The lower bounds T(eps); each gives the epsilon.
+    engine, progress
+        See `certificates`.
+
+    Raises
+    ------
+    InputError, Refused
+        If an algorithm cannot be made or may not stand, a number is out of range, or a run fails.
+    """
+    check_integer("seed", seed, minimum=0)
+    check_integer("most", limit, minimum=1)
+    for text in selectors:
+        contestant(text, orthonormal_frame(1))  # refuses what may not stand, before anything runs
+    request = [(text, max_epsilon(T)) for text in selectors for T in horizons]
+    tasks = [
+        Task(run_to_target, (text, epsilon, 1.0, 1.0, limit, seed)) for text, epsilon in request
+    ]
+    family_runs: dict[int, FamilyRun] = {}
+    for result in engine.do(tasks):
+        if result.status != "done":
+            raise InputError(f"the run of {request[result.index][0]} failed: {result.reason}.")
+        family_runs[result.index] = result.value
+        if progress:
+            progress()
+    return [family_runs[index] for index in range(len(tasks))]
+
+
+def fits(runs: Sequence[FamilyRun]) -> dict[str, PowerLawFit | None]:
+    """Fit the runs of each algorithm; None where fewer than two reached their target."""
+    law_fits: dict[str, PowerLawFit | None] = {}
+    for text in dict.fromkeys(run.algorithm for run in runs):
+        try:
+            law_fits[text] = fit_calls([run for run in runs if run.algorithm == text])
+        except InputError:
+            law_fits[text] = None
+    return law_fits

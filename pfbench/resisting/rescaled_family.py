@@ -1,0 +1,229 @@
+"""The rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
+
+fbar is L-smooth with fbar(0) - min fbar <= delta, and no method that satisfies (14) has V <= eps D
+before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (shen2019, theorem 5.1,
+with the constant l that is certified here). Each run is against the resisting oracle of its own
+epsilon, goes on beyond T until the target, and is censored where that takes too many calls.
+
+Once all directions are drawn the function is fixed, and the rest is an ordinary run in floating
+point. The chain amplifies rounding, so other units can change the calls of a method that oscillates
+a little; the bound, calls >= T, does not depend on that.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import get_parameters
+from pfbench.algorithms.sliding import CGS, Sliding
+from pfbench.base.checks import check_integer
+from pfbench.base.counts import Budget
+from pfbench.base.errors import BudgetExhausted, InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.base.state import State
+from pfbench.oracles import Oracles
+from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS
+from pfbench.problems.zero_chain import DEPTH, GAP, chain_scaling, chain_smoothness
+from pfbench.resisting.contestants import contestant
+from pfbench.resisting.resisting_oracle import (
+    ResistingOracle,
+    orthonormal_frame,
+    run_against_oracle,
+)
+from pfbench.runs.loop.streams import stream
+
+MOST = 200_000
+"""LO calls after which a run is given up, if nothing else is said."""
+
+
+@dataclass(frozen=True)
+class FamilyRun:
+    """One run of the family.
+
+    Attributes
+    ----------
+    algorithm
+        The selector as it was given.
+    epsilon, L, delta
+        Of fbar; the target is V <= epsilon D.
+    T, paper_T
+        The lower bound with the certified l, rounded down, and with the paper's 3^15, as a number.
+    calls
+        LO calls that led to the target, or that were made without reaching it.
+    censored
+        Whether the target was not reached.
+    """
+
+    algorithm: str
+    epsilon: float
+    L: float
+    delta: float
+    T: int
+    paper_T: float
+    calls: int
+    censored: bool
+
+    @property
+    def tightness(self) -> float:
+        """Calls over T; at least this much if the run is censored."""
+        return self.calls / self.T
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as ``pfbench adversary --family --json`` prints it."""
+        return {**asdict(self), "tightness": self.tightness}
+
+
+@dataclass(frozen=True)
+class PowerLawFit:
+    """calls = constant L delta eps^slope over a family.
+
+    Attributes
+    ----------
+    slope
+        By least squares on logarithms, over the runs that reached their target.
+    interval
+        Its 95 % interval by Student's t; infinite ends where fewer than three runs are left.
+    constant
+        Geometric mean of calls eps^2/(L delta).
+    """
+
+    slope: float
+    interval: tuple[float, float]
+    constant: float
+
+
+def lower_constant(smoothness: float) -> float:
+    """Return T eps^2/(L delta) = (0.0016/12)/l, not rounded."""
+    return GAP**2 / DEPTH / smoothness
+
+
+def max_epsilon(T: int, L: float = 1.0, delta: float = 1.0) -> float:
+    """Return the largest epsilon, up to rounding, whose lower bound is T."""
+    check_integer("horizon", T, minimum=1)
+    return math.sqrt(lower_constant(chain_smoothness()) * L * delta / T) * (1.0 - 1e-12)
+
+
+def run_family(
+    algorithms: Sequence[str],
+    epsilons: Sequence[float],
+    *,
+    L: float = 1.0,
+    delta: float = 1.0,
+    limit: int = MOST,
+    seed: int = 0,
+) -> list[FamilyRun]:
+    """Return the calls of each algorithm to V <= epsilon D, for each epsilon.
+
+    Parameters
+    ----------
+    algorithms
+        Selectors; see `contestant` for what is filled in. Iterations are as many as it takes; a
+        sliding method, whose tolerance depends on them, gets T, 2T, 4T, ... of them, and its calls
+        are those of the first such run that reaches the target.
+    epsilons
+        Accuracies, each with T(epsilon) >= 1.
+    L, delta
+        Smoothness and depth of fbar.
+    limit
+        LO calls after which a run is given up.
+    seed
+        Of the hidden directions.
+
+    Raises
+    ------
+    InputError
+        If an epsilon leaves no chain, or a selector is wrong.
+    Refused
+        If the theorem does not speak of an algorithm.
+    """
+    check_integer("most", limit, minimum=1)
+    return [
+        run_to_target(text, epsilon, L, delta, limit, seed)
+        for text in algorithms
+        for epsilon in epsilons
+    ]
+
+
+def run_to_target(
+    text: str, epsilon: float, L: float, delta: float, limit: int, seed: int
+) -> FamilyRun:
+    """Return one run of the family; see `run_family`."""
+    T, mu = chain_scaling(epsilon, L, delta)
+    problem = orthonormal_frame(T, L=L, mu=mu)
+    target = epsilon * problem.set.diameter
+    for algorithm in _horizons(contestant(text, problem).algorithm, T, limit):
+        oracle = ResistingOracle(problem, stream(seed, "oracles"), record=False)
+        calls, exists = _calls(algorithm, oracle, target, limit, seed)
+        if exists:
+            break
+    paper = lower_constant(PAPER_SMOOTHNESS) * L * delta / epsilon**2
+    return FamilyRun(text, epsilon, L, delta, T, paper, calls, censored=not exists)
+
+
+def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
+    """Return the algorithm with each horizon that it is given.
+
+    The sliding methods' tolerances depend on their number of iterations: it is T, 2T, 4T, ... up to
+    `limit`. Others only stop by it.
+    """
+    own: Any = algorithm  # a dataclass of the catalogue, or somebody's own class
+    if not isinstance(algorithm, (CGS, Sliding)):
+        yield (
+            replace(own, iterations=limit)
+            if "iterations" in get_parameters(algorithm)
+            else algorithm
+        )
+        return
+    field = "period" if isinstance(algorithm, CGS) else "iterations"
+    iterations = T
+    while iterations <= limit:
+        yield replace(own, **{field: iterations})
+        iterations *= 2
+
+
+def _calls(
+    algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
+) -> tuple[int, bool]:
+    """Return the LO calls to the target, or those made, and whether it was reached."""
+    reached = False
+
+    def has_reached_target(ask: Oracles, state: State) -> bool:
+        nonlocal reached
+        reached = oracle.gap(state.x) <= target
+        return reached
+
+    with suppress(BudgetExhausted):
+        run_against_oracle(
+            algorithm,
+            oracle,
+            stream(seed, "algorithm"),
+            budget=Budget(lo=limit),
+            watch=has_reached_target,
+        )
+    return oracle.counts().lo, reached
+
+
+def fit_calls(runs: Sequence[FamilyRun]) -> PowerLawFit:
+    """Fit the runs of one algorithm.
+
+    Raises
+    ------
+    InputError
+        If fewer than two of them reached their target.
+    """
+    family_runs = [run for run in runs if not run.censored]
+    if len({run.epsilon for run in family_runs}) < 2:
+        raise InputError("a slope needs two accuracies whose targets were reached: raise most.")
+    from scipy.stats import linregress, t
+
+    x = np.log([run.epsilon for run in family_runs])
+    line = linregress(x, np.log([run.calls for run in family_runs]))
+    freedom = len(family_runs) - 2
+    half = float(t.ppf(0.975, freedom) * line.stderr) if freedom else math.inf
+    scaled = [math.log(run.calls * run.epsilon**2 / (run.L * run.delta)) for run in family_runs]
+    slope = float(line.slope)
+    return PowerLawFit(slope, (slope - half, slope + half), math.exp(sum(scaled) / len(scaled)))

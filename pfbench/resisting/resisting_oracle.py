@@ -1,0 +1,326 @@
+"""The resisting oracle: it answers while it chooses the function (shen2019 section 7.1).
+
+    f(x) = |x|^2/10 + H_T(V'x) on the ball of radius R = 230 sqrt T, V = [v_1 .. v_T] orthonormal
+
+A gradient query is answered with the directions known so far. If the answer needs one more, it is
+drawn then, orthogonal to every earlier one and to every vector exchanged so far, LO outputs and
+yielded points among them: each coordinate that nobody has seen is 0 at each of these points, and no
+answer depends on what is not fixed yet. The chain's gradient reaches at most one coordinate beyond
+the last that is not 0, so each gradient query at a new point costs at most one direction. Where
+points are determined by LO outputs (14), each LO output does: until the next one, all points lie in
+a span to which every later direction is orthogonal.
+
+Memory: the basis (at most d^2 numbers, d = 2T + 1), and with a transcript three vectors of length d
+an iteration; 8 bytes each.
+"""
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, norm
+from pfbench.base.checks import check_integer
+from pfbench.base.counts import Budget, Counts
+from pfbench.base.errors import DivergedError, InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.base.sample import Indices
+from pfbench.base.state import State
+from pfbench.base.user_code import attribute_errors
+from pfbench.kernels import chain
+from pfbench.kernels.libraries import single_blas_thread
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import infer_format
+from pfbench.problems.base import index_weights
+from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
+from pfbench.resisting.span import SPAN_TOLERANCE, QuerySpan, gap
+from pfbench.resisting.transcript import Transcript, TranscriptRecorder, fingerprint
+
+_REMEMBERED = 8
+"""So many of the last points keep their coordinates: a yielded point is asked right afterwards."""
+
+
+def orthonormal_frame(
+    T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
+) -> ZeroChain:
+    """Return the zero chain whose directions a resisting oracle chooses.
+
+    Parameters
+    ----------
+    T
+        The horizon.
+    d
+        The dimension, 2T + 1 if not given.
+    L, mu
+        Of the rescaled fbar(x) = (L mu^2/l) f(x/mu); fbar = f if not given.
+
+    Raises
+    ------
+    InputError
+        If d <= 2T: one new direction and one new point for each query do not fit.
+    """
+    check_integer("horizon", T, minimum=1)
+    if d is not None and check_integer("dimension", d, minimum=1) <= 2 * T:
+        raise InputError(
+            f"the dimension {d} is too small: each of the {T} queries may bring a new point, and "
+            f"each answer a direction orthogonal to all before, so it must be above 2T = {2 * T}."
+        )
+    return ZeroChain(T, 2 * T + 1 if d is None else d, smoothness=L, mu=mu)
+
+
+class CountingBackend(ABC):
+    """What answers for one component, and tallies what it is really asked, as the ledger counts."""
+
+    n = 1
+    unconstrained = False
+
+    def __init__(self) -> None:
+        self._tally = dict.fromkeys(Counts().as_dict(), 0)
+
+    @abstractmethod
+    def _gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        self.count(fo=1, sfo=1)
+        return self._gradient(x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the gradient at x of the only component, shape (d,)."""
+        index_weights(sample, self.n)
+        self.count(sfo=len(sample))
+        return self._gradient(x)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return grad f(x) - grad f(y), shape (d,): two queries."""
+        index_weights(sample, self.n)
+        self.count(sfo=2 * len(sample))
+        return self._gradient(x) - self._gradient(y)
+
+    def counts(self) -> Counts:
+        """Return the calls so far."""
+        return Counts(**self._tally)
+
+    def count(self, **amounts: int) -> None:
+        """Add calls."""
+        for name, amount in amounts.items():
+            self._tally[name] += amount
+
+
+class ResistingOracle(CountingBackend):
+    """The backend of one online run; see the module's text.
+
+    Parameters
+    ----------
+    problem
+        The frame: T, d, L and mu; its own directions are not used.
+    rng
+        Draws the directions.
+    record
+        Whether to keep a transcript.
+    """
+
+    def __init__(self, problem: ZeroChain, rng: np.random.Generator, *, record: bool) -> None:
+        super().__init__()
+        self.problem, self.set, self._rng = problem, problem.set, rng
+        self.T, self.d, self.mu = problem.horizon, problem.columns, problem.mu
+        self._height = problem.L * self.mu**2 / chain_smoothness()
+        self._exchange = QuerySpan(self.T, self.d)
+        self._recorder = TranscriptRecorder(self.d, 3 * self.T + 2) if record else None
+        self._hash = hashlib.sha256()
+        self._coordinates: dict[bytes, Floats] = {}
+        self._query: tuple[Floats, Floats] | None = None
+        self._vertex: tuple[Floats, Floats, float] | None = None
+
+    # --- the oracles --------------------------------------------------------------------------
+
+    def _gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x; a new direction is drawn if it needs one."""
+        x = self._vector(x)
+        y, slopes, exchange = self._insert_vector(x), np.empty(self.T), self._exchange
+        chain.gradient(y, slopes)
+        if exchange.direction_count < self.T and slopes[exchange.direction_count] != 0.0:
+            exchange.draw(self._rng)
+        weights = np.zeros(exchange.basis.size)
+        weights[exchange.positions] = slopes[: exchange.direction_count]
+        answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
+        answer *= self._height / self.mu
+        exchange.gradient(answer)
+        self._query = x.copy(), y
+        self._record_answer("gradient", x, answer)
+        self._record("gradient", point=x, answer=answer)
+        return answer
+
+    def value(self, x: Floats) -> float:
+        """Return f(x); this never needs a new direction."""
+        self.count(fv=1)
+        x = self._vector(x)
+        weight = self._segment_weight(x)
+        if weight is None:
+            y, location = self._insert_vector(x), {"point": x}
+        else:
+            assert self._query is not None
+            assert self._vertex is not None
+            y = (1.0 - weight) * self._query[1] + weight * self._vertex[1]
+            location = {"point": self._query[0], "toward": self._vertex[0]}
+        scaled = x / self.mu
+        answer = self._height * (0.1 * float(scaled @ scaled) + chain.value(y))
+        self._record_answer("value", x, np.array(answer))
+        self._record("value", number=answer, weight=weight or 0.0, **location)
+        return answer
+
+    def lo(self, g: Floats) -> Floats:
+        """Return the point of the ball that minimises <g, u>, shape (d,)."""
+        self.count(lo=1)
+        g = self._vector(g)
+        u = self.set.lo(g)
+        coordinates, stray = self._exchange.vertex(g, u)
+        self._vertex = u.copy(), self._exchange.direction_coordinates(coordinates) / self.mu, stray
+        self._record_answer("lo", g, u)
+        self._record("lo", answer=u)
+        return u
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the projection of x - lam g onto the ball, shape (d,)."""
+        self.count(po=1)
+        difference = self._vector(x) - lam * self._vector(g)
+        answer = self.set.project(difference)
+        self._record_answer("prox", difference, answer)
+        self._record("prox", answer=answer)
+        return answer
+
+    def note(self, state: State) -> None:
+        """Take note of what the algorithm yields: its points are exchanged too."""
+        for x in (state.x, state.at, state.output):
+            if x is not None:
+                x = self._vector(x)
+                self._insert_vector(x)
+                self._record_answer("yield", x)
+                self._record("yield", point=x)
+
+    # --- what the adversary knows -------------------------------------------------------------
+
+    def gap(self, x: Floats) -> float:
+        """Return the Frank-Wolfe gap at an exchanged point; what is still hidden is 0 there."""
+        y, slopes = self._insert_vector(x), np.empty(self.T)
+        chain.gradient(y, slopes)
+        square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
+        return self._height * gap(square, y, slopes, radius)
+
+    def digest(self) -> str:
+        """Return a hash of every bit that was asked, answered or yielded, in order."""
+        return self._hash.hexdigest()
+
+    def finish(self) -> tuple[ZeroChain, Transcript | None]:
+        """Draw the directions that nobody has seen; return the fixed function, the transcript."""
+        while self._exchange.direction_count < self.T:
+            self._exchange.draw(self._rng)
+        V = self._exchange.basis.rows[self._exchange.positions]
+        transcript = None if self._recorder is None else self._recorder.finish(V)
+        return replace(self.problem, directions=V.T), transcript
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _insert_vector(self, x: Floats) -> Floats:
+        """Take note of a point; return V'x/mu, shape (T,)."""
+        key = fingerprint(x)
+        y = self._coordinates.get(key)
+        if y is None:
+            if len(self._coordinates) == _REMEMBERED:
+                del self._coordinates[next(iter(self._coordinates))]
+            y = self._exchange.direction_coordinates(self._exchange.point(x)) / self.mu
+            self._coordinates[key] = y
+        return y
+
+    def _segment_weight(self, x: Floats) -> float | None:
+        """Return w if x = (1 - w) q + w u up to rounding; q last query, u last LO output."""
+        if self._query is None or self._vertex is None:
+            return None
+        (q, _), (u, _, stray) = self._query, self._vertex
+        path = u - q
+        square = float(path @ path)
+        if square == 0.0:
+            return None
+        w = float((x - q) @ path) / square
+        error = norm(x - ((1.0 - w) * q + w * u))
+        return w if error + abs(w) * stray <= SPAN_TOLERANCE * norm(x) else None
+
+    def _vector(self, x: Any) -> Floats:
+        if not isinstance(x, np.ndarray) or x.shape != (self.d,) or x.dtype != np.float64:
+            shape = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+            raise InputError(f"the oracle takes float64 arrays of shape ({self.d},), not {shape}.")
+        if not math.isfinite(float(x @ x)):
+            raise DivergedError("the algorithm handed over a vector with NaN or infinite entries")
+        return x
+
+    def _record_answer(self, kind: str, *vectors: Floats) -> None:
+        self._hash.update(kind.encode())
+        for vector in vectors:
+            self._hash.update(vector.tobytes())
+
+    def _record(
+        self, kind: str, *, number: float = 0.0, weight: float = 0.0, **vectors: Floats
+    ) -> None:
+        """Add an event to the transcript, if there is one."""
+        if self._recorder is not None:
+            rows = {name: self._recorder.row(vector) for name, vector in vectors.items()}
+            direction_count = self._exchange.direction_count
+            self._recorder.add(kind, number=number, weight=weight, drawn=direction_count, **rows)
+
+
+def run_against_oracle(
+    algorithm: Algorithm,
+    backend: Any,
+    rng: np.random.Generator,
+    *,
+    budget: Budget | None = None,
+    watch: Callable[[Oracles, State], bool] | None = None,
+) -> Counts:
+    """Run an algorithm from 0 against a backend that takes note of what it yields.
+
+    Parameters
+    ----------
+    algorithm
+        With its parameters.
+    backend
+        A `ResistingOracle`, or a recorded one.
+    rng
+        The algorithm's random stream.
+    budget
+        Most calls; `BudgetExhausted` passes through.
+    watch
+        Is told each state; the run ends once it returns True.
+
+    Returns
+    -------
+    Counts
+        What the ledger counted.
+
+    Raises
+    ------
+    InputError
+        If the algorithm fails by an exception of its own.
+    """
+    ledger = Ledger(budget)
+    start = np.zeros(backend.d)
+    backend.note(State(start))
+    ask = Oracles(backend, ledger, backend.set.diameter, infer_format(start))
+    with single_blas_thread():
+        states = iter(algorithm.run(ask, start.copy(), rng))
+        while True:
+            with attribute_errors(algorithm.name, ": mend it first"):
+                state = next(states, ask)  # which no algorithm yields
+            if state is ask:
+                return ledger.counts()
+            if not isinstance(state, State):
+                raise InputError(
+                    f"{algorithm.name} yields a {type(state).__name__}: let it yield a State."
+                )
+            backend.note(state)
+            if watch is not None and watch(ask, state):
+                return ledger.counts()

@@ -1,0 +1,158 @@
+"""Questions whose answers are rows of JSON: put to an engine, and kept in a store.
+
+So are verdicts, findings and certificates made: each once for a given content, source and
+environment, and never again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from pfbench.base.file_watch import find_changed_file, with_files
+from pfbench.base.user_code import is_builtin
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.storage import content_keys
+from pfbench.runs.storage.store import Store
+
+
+@dataclass(frozen=True)
+class CachedTask:
+    """A task that returns a row, and what the row depends on.
+
+    Attributes
+    ----------
+    kind
+        The kind of the row, one of `pfbench.runs.storage.entry_kinds.KINDS`.
+    content
+        Which question it is, as JSON; None if that cannot be said in full, and then the row is not
+        stored.
+    modules
+        The modules from which the source that it depends on is reached.
+    task
+        What answers it.
+    make_row
+        The row of what the task returns; itself if not given.
+    recompute
+        Whether it is answered anew though the store has its row.
+    worker_requirements
+        The fields without which a stored row is no answer.
+    """
+
+    kind: str
+    content: Mapping[str, Any] | None
+    modules: frozenset[str]
+    task: Task
+    make_row: Callable[[Any], Mapping[str, Any]] = dict
+    recompute: bool = False
+    worker_requirements: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class CachedResult:
+    """What became of a question.
+
+    Attributes
+    ----------
+    index
+        Its position among those that were asked.
+    row
+        Its row; None if the task did not come to its end.
+    result
+        How the task ended; None if the row was stored before.
+    """
+
+    index: int
+    row: Mapping[str, Any] | None
+    result: Result | None = None
+
+
+def run_cached_tasks(
+    questions: Sequence[CachedTask],
+    engine: Engine,
+    store: Store | None = None,
+    on_missing: Callable[[Sequence[int]], None] | None = None,
+) -> Iterator[CachedResult]:
+    """Yield the answer of every question: first what the store has, then as they are made.
+
+    A task that hung, died or raised is not stored, so that the next call tries it again.
+    `on_missing` is called with the positions of what the store lacks, before the first of it is
+    made.
+
+    Raises
+    ------
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    KeyboardInterrupt
+        If the user interrupts it; what is stored already stays.
+    """
+    sources = cache(content_keys.source_digest)
+    notes = [content_keys.source_note(task.modules, sources(task.modules)) for task in questions]
+    existing = _keys(questions, notes, engine) if store else {}
+    missing = []
+    for index, question in enumerate(questions):
+        stored = index in existing and not question.recompute
+        row = _row(store, question, existing[index]) if store and stored else None
+        if row is None or question.worker_requirements - row.keys():
+            missing.append(index)
+        else:
+            yield CachedResult(index, row)
+    if store and missing:
+        store.check_writable()
+    if on_missing is not None and missing:
+        on_missing(missing)
+    tasks = [_with_source_check(questions[index].task, notes[index]) for index in missing]
+    for result in engine.do(tasks) if tasks else ():
+        index = missing[result.index]
+        if result.status != "done":
+            yield CachedResult(index, None, result)
+            continue
+        value, files = (result.value, {}) if _has_no_user_code(notes[index]) else result.value
+        row = questions[index].make_row(value)
+        if store and index in existing:
+            note = {"source": notes[index], **({"files": files} if files else {})}
+            store.put_row(questions[index].kind, existing[index], row, note)
+        yield CachedResult(index, row, replace(result, value=value))
+
+
+def _keys(
+    questions: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
+) -> dict[int, str]:
+    """Return the keys of those questions that say in full what they are, sources included."""
+    environment = engine.environment()
+    return {
+        index: content_keys.content_key(
+            {"kind": task.kind, **task.content}, note["digest"], environment
+        )
+        for index, (task, note) in enumerate(zip(questions, notes, strict=True))
+        if task.content is not None and all(map(content_keys.has_source, task.modules))
+    }
+
+
+def _row(store: Store, question: CachedTask, key: str) -> Mapping[str, Any] | None:
+    """Return a stored row; None if there is none, or a file that was read for it has changed."""
+    row = store.get_row(question.kind, key)
+    if row is None or all(map(is_builtin, question.modules)):
+        return row
+    header = store.header(question.kind, key) or {}
+    return None if find_changed_file(header.get("notes", {}).get("files", {})) else row
+
+
+def _has_no_user_code(note: Mapping[str, Any]) -> bool:
+    return all(map(is_builtin, note["modules"]))
+
+
+def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
+    """Return a task that a worker refuses if it has another source of somebody's modules."""
+    if _has_no_user_code(note):
+        return task
+    code = " ".join(name for name in note["modules"] if not is_builtin(name))
+    return Task(_do_checked, (note, task.function, task.arguments), task.limit, code)
+
+
+def _do_checked(
+    note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> tuple[Any, dict[str, str]]:
+    content_keys.check_source(note)
+    return with_files(function, *arguments)

@@ -1,0 +1,186 @@
+"""Making one planned run in whatever process this is, and saying what became of it."""
+
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, perf_counter
+from typing import Any
+
+from pfbench.base.counts import Counts
+from pfbench.base.errors import WorkerDied, format_error
+from pfbench.base.file_watch import with_files
+from pfbench.base.selectors import Selector
+from pfbench.oracles import Ledger
+from pfbench.runs.engines.workers import Result, note
+from pfbench.runs.loop.drive import NO_MEMORY, drive
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import as_json_parameters, resolve_isolated
+from pfbench.runs.storage.content_keys import check_source
+
+GRACE = 0.4
+"""Seconds, and a twentieth of its limit, that a run gets to end by itself before it is killed."""
+
+
+def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
+    """Make a run; whatever happens in it, say so in the run that is returned.
+
+    In a worker process, it notes how far it is, so that its counts are known if it is killed.
+
+    Parameters
+    ----------
+    source
+        The note on the source that its key covers, if a worker is to have the same.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupted the run.
+    """
+    try:
+        with memory_limited(plan.memory_limit):
+            run = _drive(plan, source)
+    except WorkerDied as error:
+        return make_unfinished_run(plan, "killed", str(error))
+    except Exception as error:
+        statement = format_error(error)
+        if isinstance(error, MemoryError):
+            statement = NO_MEMORY.format(statement)
+        run = make_unfinished_run(plan, "error", statement)
+    if run.status == "killed":
+        raise KeyboardInterrupt
+    if plan.memory_limit is None and run.stop_reason.startswith(NO_MEMORY.format("")[:-1]):
+        run = replace(run, status="killed")  # a limit of this machine says nothing of the method
+    # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
+    return replace(run, x=None, problem=plan.problem, parameters=as_json_parameters(run.parameters))
+
+
+def make_watched(
+    plan: PlannedRun, source: Mapping[str, Any] | None = None
+) -> tuple[Run, dict[str, str]]:
+    """Make a run; return with it the digests of the files that its user-defined code has read."""
+    if not plan.code:
+        return execute_plan(plan, source), {}
+    return with_files(execute_plan, plan, source)
+
+
+def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
+    resolved = resolve_isolated(plan)
+    if resolved.cached_run is None:
+        return make_unfinished_run(plan, "refused", resolved.refusal)
+    if source is not None:
+        check_source(source)
+    return drive(
+        resolved.cached_run,
+        _DeadlineLedger(plan),
+        seed=plan.seed,
+        every=plan.every,
+        stop=plan.stop,
+        time_limit=plan.time_limit,
+        # Its clock stands still: no deadline, then `TRACE_COLUMNS`.
+        watch=lambda progress: note([math.inf, *progress.target_row]),
+    )
+
+
+class _DeadlineLedger(Ledger):
+    """A ledger that notes by when the run must have ended.
+
+    While the run's clock stands still (for a measure, for the compilation of a loop) it cannot be
+    late.
+    """
+
+    __slots__ = ("_grace",)
+
+    def __init__(self, plan: PlannedRun) -> None:
+        super().__init__(plan.budget)
+        self._grace = GRACE + (plan.time_limit or 0.0) / 20.0
+
+    def start(self, deadline: float) -> None:
+        """See `Ledger.start`."""
+        super().start(deadline)
+        note([monotonic() + deadline - perf_counter() + self._grace])
+
+    def stop(self) -> None:
+        """See `Ledger.stop`."""
+        if self.deadline != math.inf:
+            note([math.inf])
+        super().stop()
+
+
+def make_unfinished_run(
+    plan: PlannedRun, status: str, reason: str, noted: Sequence[float] = ()
+) -> Run:
+    """Return the row of a run that has no result: its seed, its counts so far, and the reason.
+
+    Parameters
+    ----------
+    noted
+        What the run noted before it was ended; its last complete iteration.
+    """
+    *counted, seconds = noted[1:] or [0.0] * len(TRACE_COLUMNS)
+    iterations, *counts = map(int, counted)
+    parameters: Mapping[str, Any] = Selector.parse(plan.algorithm).parameters
+    return Run(
+        problem=plan.problem,
+        algorithm=plan.algorithm,
+        parameters=dict(parameters),
+        schedule="theory" if "epsilon" in parameters else "explicit",
+        seed=plan.seed,
+        status=status,
+        stop_reason=reason,
+        iterations=iterations,
+        counts=Counts(*counts),
+        final={},
+        seconds=seconds,
+        oracle_seconds=0.0,
+        failure_probability=0.0,
+        columns=TRACE_COLUMNS,
+        rows=[(iterations, *counts, seconds)] if status != "refused" else [],
+    )
+
+
+def run_from_result(plan: PlannedRun, result: Result) -> Run:
+    """Return the run of a task that a worker made, or what is known of it."""
+    if result.status == "done":
+        run: Run = result.value
+        planned, identity = _identity(plan), _identity(run)
+        if planned == identity:
+            return run
+        reason = f"its worker made another run: {identity} in place of {planned}"
+        return make_unfinished_run(plan, "killed", reason)
+    status, reason = "error", result.reason
+    if result.status == "timeout":
+        status, limit = "timeout", f"the time limit of {plan.time_limit:g} s was reached"
+        reason = f"{limit}, and the run, which did not stop by itself, was killed"
+    elif result.status == "lost":
+        status = "killed"
+        reason += f", {result.retries + 1} times" if result.retries else ""
+    return make_unfinished_run(plan, status, reason, result.notes)
+
+
+def _identity(run: PlannedRun | Run) -> tuple[str, str, int]:
+    return run.problem, run.algorithm, run.seed
+
+
+@contextmanager
+def memory_limited(limit: float | None) -> Iterator[None]:
+    """Let this process grow by so many bytes, where the system can limit that."""
+    if limit is None or sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    product = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    max_count = int(product + limit)
+    resource.setrlimit(
+        resource.RLIMIT_AS,
+        (max_count if hard == resource.RLIM_INFINITY else min(max_count, hard), hard),
+    )
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -1,0 +1,269 @@
+"""A run made ready: its problem, its algorithm with all parameters, and what is measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import get_parameters
+from pfbench.algorithms.guarantee import Guarantee
+from pfbench.base.assumptions import ASSUMPTIONS, unmet_assumptions
+from pfbench.base.checks import check_text
+from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.names import brief_repr
+from pfbench.base.protocols import Algorithm, AlgorithmSpec, Backend, Measure, Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.state import Point
+from pfbench.measures import select_measures
+from pfbench.points import infer_format, is_finite, keep
+from pfbench.problems.norm_constants import KINDS
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.stop import Stop
+
+PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
+    {
+        "smooth": "is for problems without set and penalty",
+        "set": "is for problems with a feasible set",
+        "polytope": "is for problems over a polytope",
+        "norm": "is for problems with a norm in place of a set",
+        **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
+    }
+)
+"""What may be required of a problem beside its oracles, and how a refusal says it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedRun:
+    """What the loop drives.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    algorithm
+        The algorithm with its parameters fixed.
+    selector
+        The algorithm as it was asked for, as the command line writes it.
+    schedule
+        Where the parameters come from: "theory", "practical" or "explicit".
+    measures
+        What the trace records, by name.
+    start
+        The point to start at; None for the problem's own.
+    """
+
+    problem: Problem
+    algorithm: Algorithm
+    selector: str
+    schedule: str
+    measures: Mapping[str, Measure]
+    start: Point = None
+
+    @property
+    def unmet_assumptions(self) -> tuple[str, ...]:
+        """What the algorithm's theorem assumes and the problem is not known to meet."""
+        return unmet_assumptions(getattr(self.algorithm, "assumes", ()), self.problem)
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What a run asks of the problem: verbs of the oracles, and kinds of problems."""
+        return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
+
+    @property
+    def length(self) -> int | None:
+        """How many iterations the schedule has, None where that is no parameter of it."""
+        iterations: int | None = getattr(self.algorithm, "iterations", None)
+        return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
+
+    @property
+    def guarantee(self) -> tuple[Guarantee, float] | None:
+        """What the theorem of this schedule promises, and the bound's number in its criterion.
+
+        None where the parameters are not those of a theorem, or it has no number.
+        """
+        promise = getattr(self.algorithm, "guarantee", None)
+        epsilon = Selector.parse(self.selector).parameters.get("epsilon")
+        if self.schedule != "theory" or not isinstance(epsilon, (int, float)):
+            return None
+        if not isinstance(promise, Guarantee):  # somebody's own class may mean another thing by it
+            return None
+        start = self.problem.start() if self.start is None else self.start
+        return promise, float(promise.bound(epsilon, self.problem.constants(start)))
+
+    def check_ends(
+        self, budget: Budget | None, stop: Stop | None, time_limit: float | None
+    ) -> None:
+        """Refuse a run that nothing would ever end.
+
+        Raises
+        ------
+        InputError
+            If the algorithm is endless, and none of the three is given.
+        """
+        if budget is not None and not isinstance(budget, Budget):
+            raise InputError(
+                f"budget={brief_repr(budget)} does not say of which calls: write pf.Budget(sfo=100), or "  # noqa: E501
+                '{"sfo": 100}.'
+            )
+        limited = (budget is not None and bool(budget.limits)) or stop is not None
+        if (
+            getattr(self.algorithm, "runs_until_stopped", False)
+            and not limited
+            and time_limit is None
+        ):
+            raise InputError(
+                f"{self.algorithm.name} without iterations never ends: give iterations, a budget, "
+                "a target or a time limit."
+            )
+
+    def check_offered(self, backend: Backend) -> None:
+        """Refuse an algorithm that requires what the problem does not offer.
+
+        Raises
+        ------
+        Refused
+            If the problem lacks it, or what it opened for the run has no such oracle.
+        """
+        name, problem = self.algorithm.name, self.problem.name
+        lacks = self.problem.lacks
+        for verb in sorted(self.asks):
+            if verb in lacks:
+                wants = PROBLEM_ORACLES.get(verb, f"asks for {verb}")
+                raise RefusedError(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
+            if verb not in PROBLEM_ORACLES and not hasattr(backend, verb):
+                raise RefusedError(f"{name} asks for {verb}, which {problem} does not offer.")
+
+
+def resolve_run(
+    problem: Problem,
+    algorithm: AlgorithmSpec | Algorithm,
+    measures: str | Sequence[str] | Mapping[str, Measure] = (),
+    *,
+    stop: Stop | None = None,
+    start: Point = None,
+    selector: str | None = None,
+) -> ResolvedRun:
+    """Fix the parameters of an algorithm for a problem and a start.
+
+    Parameters
+    ----------
+    problem, algorithm, measures, start
+        As `pfbench.solve` takes them.
+    stop
+        A target, whose measure is recorded, too.
+    selector
+        The algorithm as it is to be called; by default its name with the given parameters.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing or out of range, a measure unknown, or the start outside the set.
+    Refused
+        If the theorem's schedule lacks a constant, or assumes what the problem is not known to
+        meet; with explicit parameters, and in the practical schedule, it may.
+    """
+    _check_kinds(problem, algorithm)
+    x0 = problem.start() if start is None else _check_point(start)
+    if start is not None and not problem.set.contains(x0):
+        if not infer_format(problem.start()).is_point(x0):
+            raise InputError(
+                f"start is {brief_repr(x0)}, a point here {brief_repr(problem.start())}."
+            )
+        if not is_finite(x0):
+            raise InputError("the start point has NaN or infinite entries: give another.")
+        raise InputError("the start point is outside the feasible set: project it first.")
+    if isinstance(algorithm, AlgorithmSpec):
+        chosen, schedule = _resolve_algorithm(problem, algorithm, x0)
+        parameters = algorithm.parameters
+    else:
+        chosen, schedule = algorithm, "explicit"
+        parameters = {
+            name: parameter
+            for name, parameter in get_parameters(chosen).items()
+            if parameter is not None
+        }
+    if selector is None:
+        selector = str(Selector(chosen.name, parameters))
+    return ResolvedRun(
+        problem,
+        chosen,
+        selector,
+        schedule,
+        _collect_recorded_measures(problem, measures, stop),
+        start,
+    )
+
+
+_OF_A_PROBLEM = ("name", "set", "start", "open", "constants")
+_OF_AN_ALGORITHM = ("name", "requires", "output", "run")
+
+
+def _check_kinds(problem: Any, algorithm: Any) -> None:
+    """Refuse what is no problem, or no algorithm: a class in place of its object, too."""
+    for kind, value, parts in (
+        ("problem", problem, _OF_A_PROBLEM),
+        ("algorithm", algorithm, _OF_AN_ALGORITHM),
+    ):
+        if kind == "algorithm" and isinstance(value, AlgorithmSpec):
+            continue
+        lacks = [part for part in parts if not hasattr(value, part)]
+        if lacks or isinstance(value, type):
+            why = f"it lacks {', '.join(lacks)}" if lacks else "make an object of it"
+            raise InputError(f"{brief_repr(value)} is no {kind}: {why}.")
+
+
+def _check_point(start: Any) -> Point:
+    """Return an own copy of a start, an array in double precision."""
+    if not isinstance(start, np.ndarray):
+        return keep(start)
+    if start.dtype.kind not in "fiu":
+        raise InputError(f"the start must be an array of numbers, not {brief_repr(start)}.")
+    return start.astype(np.float64)
+
+
+def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tuple[Algorithm, str]:
+    """Return the algorithm of a choice for a problem and a start, and its schedule."""
+    lacking = unmet_assumptions(choice.assumes, problem)
+    if lacking and choice.schedule == "theory":
+        words = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
+        raise RefusedError(
+            f"the theorem of {choice.name} assumes {words}, which {problem.name} is not known "
+            "to meet: give its parameters explicitly instead of epsilon."
+        )
+    return choice.resolve(problem.constants(x0))
+
+
+def _collect_recorded_measures(
+    problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
+) -> dict[str, Measure]:
+    """Return what a trace records, by name, the measure of a target included."""
+    if not isinstance(measures, Mapping):
+        listed = [measures] if isinstance(measures, str) else measures
+        if not isinstance(listed, Sequence):
+            raise InputError(
+                f"measures={brief_repr(measures)} must be names, as in ['fw_gap'], or functions of "
+                "(problem, state) by name."
+            )
+        measures = select_measures(
+            problem, [check_text("a measure", name, "fw_gap") for name in listed]
+        )
+    for name, measure in measures.items():
+        check_text("the name of a measure", name, "distance")
+        if not callable(measure):
+            raise InputError(
+                f"the measure {name} must be a function of (problem, state), not {brief_repr(measure)}."  # noqa: E501
+            )
+    recorded = dict(measures)
+    if stop is not None and not isinstance(stop, Stop):
+        raise InputError(
+            f'stop={brief_repr(stop)} must be a target, pf.Stop("fw_gap", 0.01) or "fw_gap=0.01".'
+        )
+    if stop is not None and stop.measure not in recorded:
+        recorded |= select_measures(problem, [stop.measure])
+    for name in recorded:
+        if name in TRACE_COLUMNS:
+            raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
+    return recorded

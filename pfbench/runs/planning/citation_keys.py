@@ -1,0 +1,28 @@
+"""What planned runs cite: the papers of their algorithms, and the data sets of their problems."""
+
+from collections.abc import Iterable, Mapping
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
+from pfbench.problems.data.catalogue import DATA_SETS, DataSet
+
+
+def references(algorithms: Iterable[str]) -> tuple[str, ...]:
+    """Return the keys of the papers of algorithms, by selectors; somebody's own have none here."""
+    kinds = (ALGORITHMS.get(_parse_or_empty(text).name) for text in algorithms)
+    return tuple(dict.fromkeys(key for kind in kinds if kind for key in kind.cites))
+
+
+def data_sets(problems: Iterable[str]) -> Mapping[str, DataSet]:
+    """Return the data sets that problems name as their source, by selectors."""
+    names = {_parse_or_empty(text).texts.get("source", "") for text in problems}
+    return {name: DATA_SETS[name] for name in sorted(names & DATA_SETS.keys())}
+
+
+def _parse_or_empty(text: str) -> Selector:
+    """Return a selector, of nothing where the text is none: stored runs may be anybody's."""
+    try:
+        return Selector.parse(text)
+    except InputError:
+        return Selector.parse("none")

@@ -1,0 +1,327 @@
+"""The fields of a spec: what each may hold, and what it then means.
+
+Each function takes the place of a field, for its refusal, and what stands there.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from pfbench.base.checks import check_choice, check_file_name, check_integer, check_real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.base.names import check_names, unknown_name_error
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.labels import format_setting_value, setting_title
+from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.plugin_names import expand_measure_name
+from pfbench.runs.planning.study import Setting
+from pfbench.runs.planning.template import placeholder_names
+from pfbench.runs.planning.toml import abbreviate
+from pfbench.runs.planning.tune import TunedMethod
+
+T = TypeVar("T")
+
+Reader = Callable[[str, Any], T]
+"""Reads a field: its place, and its value."""
+
+
+@dataclass(frozen=True)
+class FieldEntry:
+    """One of several texts: its place, its label (empty if it has none), and the text."""
+
+    field: str
+    label: str
+    text: str
+
+
+def any_text(field: str, value: Any) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise InputError(f"{field} = {abbreviate(value)} must be a text.")
+    return value
+
+
+def text(field: str, value: Any) -> str:
+    """Return a text that is not empty."""
+    if not any_text(field, value).strip():
+        raise InputError(f"{field} = {abbreviate(value)} must be a text that is not empty.")
+    return str(value)
+
+
+def name(field: str, value: Any) -> str:
+    """Return a name that files can have."""
+    return check_file_name(field, text(field, value))
+
+
+def key(field: str, value: Any) -> str:
+    """Return a short name that files and addresses can have."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", text(field, value)):
+        raise InputError(
+            f"{field} = {abbreviate(value)} becomes part of a file's name: use letters, digits, hyphens, "  # noqa: E501
+            "dots and underscores."
+        )
+    return str(value)
+
+
+def tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
+    """Return a list of tables, at least one."""
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise InputError(f"{field} = {abbreviate(value)} must be tables, each under [[...]].")
+    if not value:
+        raise InputError(f"{field} is empty.")
+    return value
+
+
+def entries(field: str, value: Any) -> Sequence[FieldEntry]:
+    """Return texts: a list of them, a table, whose keys are their labels, or a single one."""
+    noting = ErrorCollector()
+    entries: list[FieldEntry] = []
+    existing: set[str] = set()
+    for location, label, entry in _iterate_entries(field, value):
+        with noting():
+            if text(location, entry) in existing:
+                raise InputError(f"{location} = {abbreviate(entry)} is there twice.")
+            existing.add(entry)
+            entries.append(FieldEntry(location, label, entry))
+    noting.collect()
+    if not entries:
+        raise InputError(f"{field} is empty.")
+    return entries
+
+
+def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield the place, the label and the value of each entry."""
+    if isinstance(value, Mapping):
+        for label, entry in value.items():
+            yield f"{field}.{text(f'{field}: a label', label)}", label, entry
+    elif isinstance(value, list):
+        for k, entry in enumerate(value):
+            yield f"{field}[{k}]", "", entry
+    elif isinstance(value, str):
+        yield field, "", value
+    else:
+        raise InputError(f"{field} = {abbreviate(value)} must be a list of texts.")
+
+
+def seeds(field: str, value: Any) -> Sequence[int]:
+    """Return the seeds: a list of them, or their number."""
+    if not isinstance(value, list):
+        return range(check_integer(field, value, minimum=1))
+    integers = [check_integer(f"{field}[{k}]", seed, minimum=0) for k, seed in enumerate(value)]
+    if not integers or len(set(integers)) < len(integers):
+        raise InputError(f"{field} = {abbreviate(value)} must be different seeds, at least one.")
+    return integers
+
+
+def grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
+    """Return lists of values by their names."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
+    noting = ErrorCollector()
+    for key, values in value.items():
+        with noting():
+            _check_name(f"{field}.{key}", key)
+            if not isinstance(values, list) or not values:
+                raise InputError(f"{field}.{key} = {abbreviate(values)} must be a list of values.")
+            first: dict[str, int] = {}
+            for k, item in enumerate(values):
+                _check_value(f"{field}.{key}[{k}]", item)
+                if first.setdefault(format_setting_value(item), k) != k:
+                    raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} is there twice.")
+    noting.collect()
+    return value
+
+
+def rows(field: str, value: Any) -> Sequence[Setting]:
+    """Return settings that are listed one by one."""
+    noting = ErrorCollector()
+    settings: dict[str, Setting] = {}
+    for k, row in enumerate(tables(field, value), 1):
+        with noting():
+            values = {key: item for key, item in row.items() if key != "title"}
+            for subject, other_value in values.items():
+                _check_name(f"{field} {k}: {subject}", subject)
+                _check_value(f"{field} {k}: {subject}", other_value)
+            title = text(f"{field} {k}: title", row.get("title", setting_title(values)))
+            if title in settings:
+                raise InputError(f"{field} {k}: the title {title!r} is there twice.")
+            settings[title] = Setting(title, values)
+    noting.collect()
+    return list(settings.values())
+
+
+def _check_name(field: str, subject: str) -> None:
+    if not subject.isidentifier() or subject == "seed":
+        raise InputError(f"{field} needs a name of letters, other than seed.")
+
+
+def _check_value(field: str, value: Any) -> None:
+    if not isinstance(value, (str, int, float)):
+        raise InputError(f"{field} = {abbreviate(value)} must be a number or text.")
+
+
+def targets(field: str, value: Any) -> tuple[Stop, ...]:
+    """Return the targets, hardest last."""
+    noting = ErrorCollector()
+    stops: list[Stop] = []
+    for entry in entries(field, value):
+        with noting():
+            stops.append(_parse_target(entry.field, entry.text))
+    noting.collect()
+    if len({target.measure for target in stops}) > 1:
+        raise InputError(f"{field} are of different measures: a run stops at one of them.")
+    return tuple(sorted(stops, key=lambda target: -target.target))
+
+
+def _parse_target(field: str, target: str) -> Stop:
+    try:
+        stop = Stop.parse(target)
+        return replace(stop, measure=expand_measure_name(stop.measure))
+    except InputError as error:
+        raise InputError(f"{field} = {abbreviate(target)}: {error}") from None
+
+
+def parse_frequency(field: str, value: Any) -> str:
+    """Return a number of iterations as a text, with names in braces."""
+    return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
+
+
+def budget(field: str, value: Any) -> str:
+    """Return a budget as one text, with names in braces."""
+    if isinstance(value, Mapping):
+        check_names(f"field of {field}", value, COUNTED)
+        return ",".join(f"{key}={limit}" for key, limit in value.items())
+    if not isinstance(value, str):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must be a table, or a text as in sfo=1e6,lo=1e3."
+        )
+    return value
+
+
+def limit(field: str, value: Any) -> float:
+    """Return a number above 0."""
+    return check_real(field, value, above=0.0)
+
+
+def price(field: str, value: Any) -> Mapping[str, float]:
+    """Return what a call of each kind costs; at least one costs something."""
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must be a table, as in {{ sfo = 1, lo = 50 }}."
+        )
+    for key, weight in value.items():
+        if key not in COUNTED:
+            raise unknown_name_error(f"field of {field}", key, COUNTED)
+        check_real(f"{field}.{key}", weight, minimum=0.0)
+    if not any(value.values()):
+        raise InputError(f"{field} = {abbreviate(value)}: no call costs anything.")
+    return {source: float(weight) for source, weight in value.items()}
+
+
+def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
+    """Return the calls to each target that count as factor 1, by the label of the problem."""
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must be a table: for each problem its calls."
+        )
+    reals = {}
+    for label, calls in value.items():
+        listed = calls if isinstance(calls, list) else [calls]
+        location = f"{field}.{label}"
+        reals[label] = tuple(
+            check_real(f"{location}[{k}]", item, above=0.0) for k, item in enumerate(listed)
+        )
+    return reals
+
+
+def tune(field: str, value: Any) -> Mapping[str, Any]:
+    """Return how methods are tuned: the arguments of a `Tune` that are given."""
+    existing = ("trials", "seeds", "methods", "target", "count", "beyond")
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be a table.")
+    noting = ErrorCollector()
+    for source in value:
+        with noting():
+            if source not in existing:
+                raise unknown_name_error(f"field of {field}", source, existing)
+    for source in ("trials", "seeds", "methods"):
+        with noting():
+            if source not in value:
+                raise InputError(f"{field}.{source} is missing.")
+    noting.collect()
+    tune: dict[str, Any] = {}
+    with noting():
+        tune["trials"] = check_integer(f"{field}.trials", value["trials"], minimum=1)
+    with noting():
+        tune["seeds"] = tuple(seeds(f"{field}.seeds", value["seeds"]))
+    with noting():
+        tune["methods"] = _methods(f"{field}.methods", value["methods"])
+    with noting():
+        if "target" in value:
+            tune["target"] = _parse_target(
+                f"{field}.target", text(f"{field}.target", value["target"])
+            )
+    with noting():
+        tune["count"] = check_choice(f"{field}.count", value.get("count", "sfo"), COUNTED)
+    with noting():
+        tune["extends_grid"] = value.get("beyond", True)
+        if not isinstance(tune["extends_grid"], bool):
+            raise InputError(
+                f"{field}.beyond = {abbreviate(tune['beyond'])} must be true or false."
+            )
+    noting.collect()
+    for method in tune["methods"]:
+        check_number(f"{field}.methods.{method.label}", {"points of its grid": method.size})
+    return tune
+
+
+def _methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
+    """Return the methods that are tuned: for each label its selector, and values to be tried."""
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(
+            f"{field} = {abbreviate(value)} must be tables, a label and its grid each."
+        )
+    noting = ErrorCollector()
+    methods: dict[str, TunedMethod] = {}
+    for label, table in value.items():
+        with noting():
+            location = f"{field}.{text(f'{field}: a label', label)}"
+            if not isinstance(table, Mapping) or "selector" not in table:
+                raise InputError(f"{location} needs a selector, and lists of values to be tried.")
+            selector = text(f"{location}.selector", table["selector"])
+            if selector in methods:
+                raise InputError(f"{location}.selector = {abbreviate(selector)} is there twice.")
+            values = {key: item for key, item in table.items() if key != "selector"}
+            methods[selector] = TunedMethod(label, selector, grid(location, values))
+            unused = [
+                source
+                for source in values
+                if source not in placeholder_names(selector, location=location)
+            ]
+            if not values or unused:
+                lacking = f"{unused[0]} is used nowhere" if unused else "no values are named"
+                raise InputError(
+                    f"{location}: {lacking}: write {{NAME}} in its selector, and a list."
+                )
+    noting.collect()
+    return tuple(methods.values())
+
+
+PROJECTING = "projecting"
+"""The table in ``[candidate]`` of what is other for a method that asks no linear minimisation."""
+
+
+def candidate(field: str, value: Any) -> Mapping[str, Any]:
+    """Return parameters by name: numbers or texts, and lists of them.
+
+    Under `PROJECTING` stand those of a method that projects, where they are others.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of parameters.")
+    own = {key: item for key, item in value.items() if key != PROJECTING}
+    grid(field, {key: item if isinstance(item, list) else [item] for key, item in own.items()})
+    if PROJECTING not in value:
+        return own
+    return own | {PROJECTING: candidate(f"{field}.{PROJECTING}", value[PROJECTING])}

@@ -1,0 +1,255 @@
+"""The content key of a run, or of another result: everything that could change it.
+
+A run's key covers the resolved algorithm, the problem's digest, the seed and limits, the source of
+every module of pfbench (or of the user) that the run can reach by static imports, library versions,
+the BLAS and the number of threads. A stored run is used again only under the same key.
+"""
+
+import ast
+import hashlib
+import importlib.util
+import json
+import multiprocessing
+import platform
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from pfbench.base.errors import WorkerDied
+from pfbench.base.user_code import is_builtin
+from pfbench.kernels.numba_compilation import threads
+
+_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
+_LIBRARY_FOLDERS = frozenset(
+    map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
+)
+
+
+_HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""Nodes that may hold an import; no expression does."""
+
+
+def environment() -> dict[str, str]:
+    """Return what of this machine and its libraries can change the bits of a result."""
+    # Its BLAS counts whether or not somebody has used it yet.
+    import scipy.linalg  # noqa: F401
+
+    blas = {
+        f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas" and _is_used(Path(pool["filepath"]))
+    }
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": str(threads()),
+        **{library: library_version(library) for library in _LIBRARIES},
+        "blas": ", ".join(sorted(blas)),
+    }
+
+
+def library_version(library: str) -> str:
+    """Return the version of an installed library."""
+    try:
+        return version(library)
+    except PackageNotFoundError:  # it has no metadata, as in a bundle
+        return "absent"
+
+
+def _is_used(blas: Path) -> bool:
+    """Return whether results may depend on a BLAS: one in NAME.libs serves NAME alone."""
+    bundled = [part.removesuffix(".libs") for part in blas.parts if part.endswith(".libs")]
+    return not bundled or bundled[-1] in _LIBRARIES
+
+
+def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
+    """Return the key of a result, 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    content
+        What is asked, as JSON.
+    source
+        What `source_digest` returns for the modules that the answer is made with.
+    environment
+        What `environment` returns where it is made.
+    """
+    complete = {**content, "source": source, "environment": dict(environment)}
+    text = json.dumps(complete, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def source_digest(modules: frozenset[str]) -> str:
+    """Return a hash of the source of all modules that the given ones can reach."""
+    digest = hashlib.sha256()
+    for name, path in sorted(reachable(modules).items()):
+        digest.update(f"{name}\n".encode())
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()
+
+
+_loaded = cache(source_digest)
+"""The source of modules as this process first used it: Python imports each of them once."""
+
+
+def check_source(note: Mapping[str, Any]) -> None:
+    """Refuse work in a worker whose source is not the one that the key of a result covers.
+
+    An engine sees to pfbench's own; somebody's modules may differ from machine to machine, or have
+    been edited since a worker imported them.
+
+    Parameters
+    ----------
+    note
+        The modules and their digest; see `source_note`.
+
+    Raises
+    ------
+    WorkerDied
+        If this is a worker, and its source differs.
+    """
+    if multiprocessing.parent_process() is None:
+        return
+    modules = frozenset(note["modules"])
+    if _loaded(modules) != note["digest"]:
+        own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
+        raise WorkerDied(
+            f"its worker has another {own}, or a module that it imports, than the process that "
+            "asked: have the same in both, and start them anew"
+        )
+
+
+def has_source(module: str) -> bool:
+    """Return whether a module has a source that a key can cover."""
+    return _source(module) is not None
+
+
+def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
+    """Return the note ``source`` of a stored entry: the modules its key begins from, their digest.
+
+    Parameters
+    ----------
+    modules, digest
+        As `source_digest` takes and returns them.
+    """
+    return {"modules": sorted(modules), "digest": digest}
+
+
+def reachable(modules: frozenset[str]) -> dict[str, str]:
+    """Return the own modules that the given ones reach by static imports, with their files.
+
+    Own modules are those of pfbench, of the packages that the given modules belong to, and all that
+    are not installed as libraries; what is imported for type checking only does not count.
+    """
+    roots = frozenset({"pfbench", *(name.partition(".")[0] for name in modules)})
+    paths: dict[str, str] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in paths or _is_foreign(name, roots):
+            continue
+        path = _source(name)
+        if path is None or (name.partition(".")[0] not in roots and _is_library(path)):
+            continue
+        paths[name] = path
+        waiting += _imports(name, path, Path(path).stat().st_mtime_ns, roots)
+        if not is_builtin(name):
+            # What a package's own file does to its modules; pfbench's only name what there is.
+            waiting += [name.rpartition(".")[0]] if "." in name else []
+    return paths
+
+
+def _is_foreign(name: str, roots: frozenset[str]) -> bool:
+    """Return whether a module is of Python or of a library that is none of the given packages.
+
+    It is asked of the first part of a name alone: to look for more would import packages.
+    """
+    package = name.partition(".")[0]
+    return package not in roots and _is_installed(package)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    path = _source(package)
+    return path is not None and _is_library(path)
+
+
+def _is_library(path: str) -> bool:
+    """Return whether a file belongs to Python or to an installed library, whose versions count."""
+    return any(Path(path).is_relative_to(folder) for folder in _LIBRARY_FOLDERS)
+
+
+def _source(name: str) -> str | None:
+    loaded = sys.modules.get(name)
+    path = getattr(loaded, "__file__", None)
+    if path is None:
+        try:
+            spec = importlib.util.find_spec(name)
+        except Exception:  # of whatever kind: it imports the packages above
+            return None
+        path = spec.origin if spec else None
+    return path if path and path.endswith(".py") and Path(path).is_file() else None
+
+
+@lru_cache(maxsize=4096)
+def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
+    """Return the names that a file imports; `changed` makes the cache follow edits."""
+    package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+    try:
+        tree = ast.parse(Path(path).read_bytes(), path)
+    except SyntaxError:  # nobody has imported it
+        return ()
+    return tuple(dict.fromkeys(_iterate_imported_modules(tree, package, roots)))
+
+
+def _homes(package: str) -> Mapping[str, str]:
+    """Return the module of each name that a package of ours loads on first use."""
+    path = _source(package)
+    if path is None or not (is_builtin(package) and path.endswith("__init__.py")):
+        return {}
+    homes: Mapping[str, str] = getattr(importlib.import_module(package), "_HOMES", {})
+    return homes
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")
+    return bool(name == "TYPE_CHECKING")
+
+
+def _iterate_imported_modules(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
+    """Yield what is imported, in the order of the text; code may be nested as deep as it likes."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            waiting += node.orelse[::-1]
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _list_imports(node, package, roots)
+        inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, _HOLDS_STATEMENTS)]
+        waiting += inner[::-1]
+
+
+def _list_imports(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> Iterator[str]:
+    base = node.module or ""
+    if node.level:
+        parent = package.split(".")
+        parent = parent[: len(parent) - node.level + 1]
+        base = ".".join([*parent, base] if base else parent)
+    for alias in node.names:
+        inner = f"{base}.{alias.name}"
+        if not _is_foreign(base, roots) and _source(inner):
+            yield inner
+        else:
+            yield base
+            # A name that its package loads on first use; see `pfbench.base.lazy`.
+            home = _homes(base).get(alias.name)
+            yield from [home] if home else []

@@ -1,0 +1,40 @@
+"""What can be wrong with a file of the store."""
+
+from types import MappingProxyType
+
+from pfbench.base.errors import StorageError
+from pfbench.base.escaping import escape_text
+
+DAMAGES = MappingProxyType(
+    {
+        "not a file": "a folder, a link, a pipe or a device is in its place",
+        "too large": "it has more than what pfbench writes ever has",
+        "truncated": "its end is missing",
+        "unreadable": "it is not what its name says",
+        "wrong key": "it is the file of another key",
+        "wrong schema version": "another version of pfbench has written it",
+        "wrong content": "it does not match its hash",
+        "incomplete": "a field of its metadata is missing or of a wrong type",
+    }
+)
+"""What can be wrong with a file, by name."""
+
+_LONGEST = 200
+
+
+class DamagedFileError(StorageError):
+    """A file of the store that cannot be used.
+
+    Attributes
+    ----------
+    reason
+        One of `DAMAGES`.
+    detail
+        What was seen, in words; what the file itself says is shown, and not obeyed.
+    """
+
+    def __init__(self, subject: str, detail: str) -> None:
+        detail = escape_text(detail)
+        detail = detail if len(detail) <= _LONGEST else f"{detail[:_LONGEST]}..."
+        super().__init__(f"{subject} ({detail})")
+        self.reason, self.detail = subject, detail

@@ -1,0 +1,45 @@
+"""The stored runs that are exported, one after the other."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from pfbench.runs.storage.compaction import sort_key
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.index import Row
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+
+class SelectedRuns:
+    """The runs that some rows of a listing name, by algorithm, problem and seed.
+
+    Attributes
+    ----------
+    rows
+        The rows, in that order.
+    omitted
+        How many runs were not given out, or not used, by the reason.
+    """
+
+    def __init__(self, store: Store, rows: Sequence[Row]) -> None:
+        self._store = store
+        self.rows = sorted(rows, key=sort_key)
+        self.omitted: Counter[str] = Counter()
+
+    def __iter__(self) -> Iterator[StoredRun]:
+        """Read each run once; those that are damaged, or not what is listed, are left out."""
+        for row in self.rows:
+            try:
+                stat_entry = self._store.stat_entry("run", row["key"])
+            except DamagedFileError:
+                self.omitted["damaged: see `pfbench store check`"] += 1
+                continue
+            if stat_entry is None:
+                self.omitted["removed meanwhile"] += 1
+                continue
+            entry: StoredRun = stat_entry[0]
+            run = entry.run
+            if (run.algorithm, run.problem, run.seed, entry.key) != sort_key(row):
+                self.omitted["not what the index says: delete the store's index.jsonl"] += 1
+                continue
+            yield entry

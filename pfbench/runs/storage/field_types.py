@@ -1,0 +1,229 @@
+"""The types of every stored field, in one place: a store's files may be anybody's.
+
+A hash proves that a file is what somebody wrote, not that it is what pfbench writes.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.verdicts import VERDICT_NAMES
+from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.storage.damage import DamagedFileError
+
+Type = Callable[[Any], bool]
+"""Returns whether a value of JSON is of a type."""
+
+_INT64 = range(-(2**63), 2**63)
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+def text(value: Any) -> bool:
+    """Return whether a value is a text."""
+    return isinstance(value, str)
+
+
+def flag(value: Any) -> bool:
+    """Return whether a value is true or false."""
+    return isinstance(value, bool)
+
+
+def integer(value: Any) -> bool:
+    """Return whether a value is an integer of 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and value in _INT64
+
+
+def count(value: Any) -> bool:
+    """Return whether a value is a number of things."""
+    return integer(value) and value >= 0
+
+
+def number(value: Any) -> bool:
+    """Return whether a value is a number; NaN and infinity are, too."""
+    return isinstance(value, float) or integer(value)
+
+
+def table(value: Any) -> bool:
+    """Return whether a value is an object of JSON."""
+    return isinstance(value, dict)
+
+
+def optional(kind: Type) -> Type:
+    """Return the type of what may be null."""
+    return lambda value: value is None or kind(value)
+
+
+def enumeration(allowed: tuple[str, ...]) -> Type:
+    """Return the type of some texts."""
+    return lambda value: text(value) and value in allowed
+
+
+def list_type(kind: Type) -> Type:
+    """Return the type of a list."""
+    return lambda value: isinstance(value, list) and all(map(kind, value))
+
+
+def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
+    """Return the type of an object whose values are of one type; it may have only these names."""
+
+    def fits(value: Any) -> bool:
+        if not table(value) or (names is not None and not value.keys() <= set(names)):
+            return False
+        return all(map(kind, value.values()))
+
+    return fits
+
+
+_COUNTS = mapping_type(count, COUNTED)
+_SOURCE = optional(table)
+
+
+def record_type(fields: Mapping[str, Type]) -> Type:
+    """Return the type of an object that has these fields, and no others."""
+    return lambda value: (
+        table(value)
+        and value.keys() == fields.keys()
+        and all(kind(value[name]) for name, kind in fields.items())
+    )
+
+
+# --- fields ---------------------------------------------------------------------------------------
+
+RUN: Mapping[str, Type] = MappingProxyType(
+    {
+        "problem": text,
+        "algorithm": text,
+        "parameters": table,
+        "schedule": text,
+        "seed": integer,
+        "status": enumeration(tuple(STATUSES)),
+        "stop_reason": text,
+        "iterations": count,
+        "counts": _COUNTS,
+        "final": mapping_type(optional(number)),
+        "seconds": number,
+        "oracle_seconds": number,
+        "failure_probability": number,
+    }
+)
+"""The fields of a run."""
+
+OPTIONAL_RUN_FIELDS: Mapping[str, Type] = MappingProxyType(
+    {"unmet": list_type(text), "own_output": optional(flag)}
+)
+"""Fields that the runs of earlier versions may lack."""
+
+NOTES: Mapping[str, Type] = MappingProxyType(
+    {
+        "retries": count,
+        "family": optional(text),
+        "limits": optional(mapping_type(number)),
+        "dimension": count,
+        "plan": table,
+        "source": _SOURCE,
+        "best_known": optional(record_type({"value": number, "source": text})),
+        "promised": optional(record_type({"measure": text, "value": number})),
+    }
+)
+"""The notes on an entry; it may have any others."""
+
+_LISTED: Mapping[str, Type] = {
+    "problem": optional(text),
+    "algorithm": optional(text),
+    "claim": optional(text),
+    "seed": optional(integer),
+    "status": optional(text),
+    "stop_reason": optional(text),
+    "iterations": optional(count),
+    "counts": optional(_COUNTS),
+    "seconds": optional(number),
+    "family": optional(text),
+    "limits": optional(mapping_type(number)),
+}
+
+_VERDICT: Mapping[str, Type] = {
+    "verdict": enumeration(VERDICT_NAMES),
+    "reason": text,
+    "measured": table,
+    "claimed": table,
+    "repetitions": count,
+    "p_value": optional(number),
+    "lost": flag,
+}
+
+_CERTIFICATE: Mapping[str, Type] = {
+    "horizon": count,
+    "dimension": count,
+    "smoothness": number,
+    "paper_smoothness": number,
+    "directions_digest": text,
+    "orthonormality_error": number,
+    "counts": _COUNTS,
+    "queries": count,
+    "answer_max_relative_error": number,
+    "query_max_relative_error": optional(number),
+    "span_max_relative_distance": number,
+    "min_gap_over_diameter": number,
+    "calls_to_target": optional(count),
+    "certified": flag,
+    "certified_for": optional(text),
+    "findings": list_type(text),
+    "fixed_seed": optional(integer),
+}
+
+ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
+    {
+        "verdict": {**_LISTED, **_VERDICT},
+        "finding": {**_LISTED, "shown": flag, "evidence": table},
+        "certificate": {**_LISTED, **_CERTIFICATE},
+        "fault": {**_LISTED, "fault": text, "where": text, "equivalent": text},
+    }
+)
+"""The fields of a row of each other kind; it may lack some, and have any others."""
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def check_content(kind: str, header: Mapping[str, Any]) -> None:
+    """Refuse the metadata of a file in which a field is missing or of a wrong type.
+
+    Raises
+    ------
+    Damaged
+        If one is; it is named.
+    """
+    notes = header.get("notes", {})
+    _check({"notes": notes}, {"notes": table}, "")
+    _check(notes, NOTES, "notes.")
+    if kind != "run":
+        _check(header, {"row": table}, "", needed=True)
+        _check(header["row"], ROWS[kind], "row.")
+        return
+    _check(header, {"run": table, "environment": mapping_type(text)}, "", needed=True)
+    run = header["run"]
+    unknown = run.keys() - RUN.keys() - OPTIONAL_RUN_FIELDS.keys()
+    if unknown:
+        raise DamagedFileError("incomplete", f"there is no field {min(unknown)} of a run")
+    _check(run, RUN, "run.", needed=True)
+    _check(run, OPTIONAL_RUN_FIELDS, "run.")
+
+
+def has_listed_type(kind: str, row: Mapping[str, Any]) -> bool:
+    """Return whether the row of an index has the types that a listing relies on."""
+    if kind == "run" and not all(fits(row[name]) for name, fits in RUN.items() if name in row):
+        return False
+    return all(fits(row[name]) for name, fits in _LISTED.items())
+
+
+def _check(
+    results: Mapping[str, Any], fields: Mapping[str, Type], prefix: str, *, needed: bool = False
+) -> None:
+    for name, fits in fields.items():
+        if name not in results:
+            if needed:
+                raise DamagedFileError("incomplete", f"its field {prefix}{name} is missing")
+        elif not fits(results[name]):
+            statement = repr(results[name])[:60]
+            raise DamagedFileError("incomplete", f"its field {prefix}{name} is {statement}")

@@ -1,0 +1,165 @@
+"""Stored runs that differ in their limits alone, so that a longer one contains a shorter one.
+
+The run of a larger budget begins with that of a smaller one, bit for bit (see
+`pfbench.runs.storage.run_keys`): where less is asked, the stored run is cut.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import takewhile
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.file_watch import find_changed_file
+from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.runs.loop.trace import finite
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.index import Row
+from pfbench.runs.storage.run_keys import RunKeys
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+_INTRINSIC_STOPS = frozenset({"finished", "target", "diverged"})
+_LIMIT_STOPS = frozenset({"budget", "timeout", "finished"})
+
+
+def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
+    """Return whether a stored run went on where these limits end one."""
+    spent = {**run["counts"], "iterations": run["iterations"]}
+    # So many iterations would have ended it before whatever did.
+    last = limits.get("iterations") == run["iterations"] and not (
+        _all_iterations(run) or run["status"] == "target"
+    )
+    return last or any(spent.get(name, 0) > limit for name, limit in limits.items())
+
+
+def _all_iterations(run: Row) -> bool:
+    """Return whether the limit "iterations" ended a stored run."""
+    last = run["limits"].get("iterations")
+    return bool(run["status"] == "finished" and last == run["iterations"])
+
+
+def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
+    """Return whether a run of these limits, which a stored run is not over, ends like it."""
+    if run["status"] == "budget":
+        ending = set(run["limits"]) - {"iterations"}
+    elif _all_iterations(run):
+        ending = {"iterations"}
+    elif run["status"] == "target":
+        # Beyond the recorded iterates only the very last one is looked at.
+        return bool(run["iterations"] % frequency == 0)
+    else:
+        return run["status"] in _INTRINSIC_STOPS
+    return all(limits.get(name, math.inf) <= run["limits"][name] for name in ending)
+
+
+def is_within(candidate: Mapping[str, float], rest: Mapping[str, float]) -> bool:
+    """Return whether the first of two runs that differ in their limits has the smaller ones."""
+    smaller = all(candidate.get(name, math.inf) <= rest[name] for name in rest)
+    return smaller and candidate != rest
+
+
+def is_outdated(entry: StoredRun) -> bool:
+    """Return whether a file that a stored run read has another content now."""
+    return bool(find_changed_file(entry.notes.get("files", {})))
+
+
+class ContainedRuns:
+    """The stored runs by what is the same whatever their limits; found in the store's index.
+
+    Parameters
+    ----------
+    write
+        False: an index that lacks something is left as it is.
+    """
+
+    def __init__(self, store: Store, *, write: bool = True) -> None:
+        self._store = store
+        self._rows_by_family: dict[str, dict[str, Row]] = {}
+        for row in store.listing(write=write).rows:
+            if row["kind"] == "run" and row["family"] is not None and row["limits"] is not None:
+                self._take(row)
+
+    def add(self, keys: RunKeys, run: Run) -> None:
+        """Note a run that has just been stored."""
+        existing = {"family": keys.family, "key": keys.key, "limits": keys.limits}
+        self._take(run.as_json() | existing)
+
+    def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
+        """Return what the store has of a run in others that differ in their limits alone.
+
+        With it comes how: "stored", where the limits changed nothing, or "cut". What is cut is not
+        stored again: the longer run that holds it is.
+        """
+        longest = math.inf if plan.time_limit is None else plan.time_limit
+        for existing in self._rows_by_family.get(keys.family, {}).values():
+            over = _went_beyond(existing, keys.limits)
+            if existing["seconds"] > longest or not (
+                over or _ends_equally(existing, keys.limits, plan.every)
+            ):
+                continue
+            entry = self._store.get(existing["key"])
+            if entry is None or is_outdated(entry):
+                continue
+            if not over:
+                return entry, "stored"
+            if existing["status"] in _INTRINSIC_STOPS | _LIMIT_STOPS:
+                shorter = cut(entry.run, keys.limits, exact=plan.stop is not None)
+                if shorter is not None:
+                    return replace(entry, run=shorter), "cut"
+        return None
+
+    def _take(self, row: Row) -> None:
+        # A key that was made again replaces what was known of it.
+        self._rows_by_family.setdefault(row["family"], {})[row["key"]] = row
+
+
+def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
+    """Return what a run had done within smaller limits: its trace up to there.
+
+    It ends at the last recorded iterate within the budget, with the counts spent to reach it, or
+    at the iterate that the limit "iterations" names; None if that is not recorded. Of its output
+    are known those measures that the trace holds, if the output is the last iterate; the others are
+    None. The time inside oracles is not known (NaN).
+
+    Parameters
+    ----------
+    exact
+        None, too, if the budget may allow for more iterates than that last recorded one: a run
+        looks for its target at the very last.
+    """
+    budget = {name: limit for name, limit in limits.items() if name != "iterations"}
+    longest = limits.get("iterations", math.inf)
+
+    def exceeds(row: Mapping[str, float]) -> bool:
+        return any(row[name] > limit for name, limit in budget.items())
+
+    table = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
+    inner = list(takewhile(lambda r: r["iteration"] <= longest and not exceeds(r), table))
+    if not inner:
+        return None
+    last, further = inner[-1], next(iter(table[len(inner) :]), None)
+    finished = last["iteration"] == longest
+    if not finished:
+        if further is None and not exceeds(run.counts.as_dict()):
+            return None
+        if further is not None and further["iteration"] > longest:
+            return None
+        if exact and further is not None and further["iteration"] != last["iteration"] + 1:
+            return None
+    last_is_output = run.parameters.get("output") == "last" and run.yields_output is False
+    difference = set(run.columns) - set(TRACE_COLUMNS) if last_is_output else ()
+    final = {name: finite(last[name]) if name in difference else None for name in run.final}
+    allowed = ", ".join(f"{name}={limit:g}" for name, limit in budget.items())
+    reason = f"cut from a longer stored run: its next recorded iterate exceeds {allowed}"
+    return replace(
+        run,
+        status="finished" if finished else "budget",
+        stop_reason=STATUSES["finished"] if finished else reason,
+        iterations=int(last["iteration"]),
+        counts=Counts(**{name: int(last[name]) for name in COUNTED}),
+        final=final,
+        seconds=last["seconds"],
+        oracle_seconds=math.nan,
+        rows=run.rows[: len(inner)],
+    )

@@ -1,0 +1,198 @@
+"""By what a store knows a planned run: its key, and that of all that differ in their limits.
+
+No algorithm sees its budget or its time limit: a longer run begins with a shorter one, bit for bit.
+`iterations` is a limit like them where no iterate depends on it (`Algorithm.anytime`); anything
+else that a schedule depends on makes another run.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pfbench.algorithms.base import get_parameters
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector, module_name, replace_file_by_module
+from pfbench.base.user_code import is_builtin
+from pfbench.runs.planning.plan import PlannedRun, user_names
+from pfbench.runs.planning.resolve import ResolvedPlan, as_json_parameters, resolve_each
+from pfbench.runs.storage.content_keys import (
+    content_key,
+    has_source,
+    library_version,
+    source_digest,
+    source_note,
+)
+
+_LOOP = "pfbench.runs.loop.drive"
+_ALGORITHMS = "pfbench.algorithms.catalogue"
+
+
+@dataclass(frozen=True)
+class RunKeys:
+    """By what the store knows a run.
+
+    Attributes
+    ----------
+    key, family
+        Its content key, and that of all runs which differ from it in their limits alone.
+    limits
+        Its budget, and under "iterations" that parameter, where it is a limit like a budget.
+    source
+        The store's note on its source.
+    dimension
+        The number of entries of a point.
+    parameters, schedule
+        As the run has them, also where it is cut from one of another selector.
+    files
+        The digests of the files that user-defined code read where it was planned, by their names.
+    guarantee
+        The measure that the theorem of its schedule bounds, and the bound; None if it has no such.
+    """
+
+    key: str
+    family: str
+    limits: Mapping[str, float]
+    source: Mapping[str, Any]
+    dimension: int
+    parameters: Mapping[str, Any]
+    schedule: str
+    guarantee: tuple[str, float] | None
+    files: Mapping[str, str]
+
+
+def compute_keys(
+    plans: Sequence[PlannedRun], environment: Mapping[str, str]
+) -> dict[PlannedRun, RunKeys]:
+    """Return the keys of each run.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a parameter wrong.
+    """
+    sources = cache(source_digest)
+    keys = {}
+    for plan, resolved in resolve_each(plans):
+        modules = root_modules(plan, resolved)
+        source = sources(modules)
+        keys[plan] = RunKeys(
+            content_key(_content(plan, resolved), source, environment),
+            content_key(_content(plan, resolved, limited=False), source, environment),
+            _limits(plan, resolved.cached_run and resolved.cached_run.algorithm),
+            source_note(modules, source),
+            math.prod(resolved.built_problem.problem.shape),
+            as_json_parameters(get_parameters(resolved.cached_run.algorithm))
+            if resolved.cached_run
+            else {},
+            resolved.cached_run.schedule if resolved.cached_run else "explicit",
+            _guarantee(resolved),
+            resolved.files,
+        )
+    return keys
+
+
+def _limits(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
+    limits = {} if plan.budget is None else plan.budget.limits
+    iterations = getattr(algorithm, "iterations", None)
+    if anytime(algorithm) and iterations is not None:
+        limits["iterations"] = iterations
+    return limits
+
+
+def anytime(algorithm: Any) -> bool:
+    """Return whether no iterate of an algorithm depends on `iterations`.
+
+    Somebody's own class has to say so itself: what it inherits may hold no longer.
+    """
+    kind = type(algorithm)
+    statement = is_builtin(kind.__module__) or "anytime" in vars(kind)
+    return statement and bool(getattr(algorithm, "anytime", False))
+
+
+def _guarantee(resolved: ResolvedPlan) -> tuple[str, float] | None:
+    """Return the promise of a schedule in units of its measure."""
+    guarantee = resolved.cached_run.guarantee if resolved.cached_run else None
+    if guarantee is None:
+        return None
+    promise, bound = guarantee
+    return (promise.measure, bound ** (1.0 / promise.power)) if promise.measure else None
+
+
+def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
+    """Return the modules from which a run reaches all others: its loop's, and those it names.
+
+    Raises
+    ------
+    InputError
+        If there is no Python source of one that the run names.
+    """
+    problem = resolved.built_problem.problem
+    parts = (problem, problem.set, problem.penalty)
+    modules = {type(part).__module__ for part in parts if part is not None}
+    algorithm = (
+        type(resolved.cached_run.algorithm).__module__ if resolved.cached_run else _ALGORITHMS
+    )
+    measures = {getattr(measure, "__module__", _LOOP) for measure in resolved.measures.values()}
+    own = {module_name(name) for name in user_names(plan.user_selectors)}
+    for module in sorted(own):
+        if not has_source(module):
+            raise InputError(
+                f"{module} has no Python source that a stored run could be known by: name a "
+                "module that has one, and imports it."
+            )
+    return frozenset({_LOOP, *modules, algorithm, *measures, *own})
+
+
+def _content(plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True) -> dict[str, Any]:
+    """Return as JSON which run is asked for.
+
+    If not `limited`, whatever ends it from outside, and whatever its `iterations` are, where these
+    are a limit like a budget.
+    """
+    problem = resolved.built_problem.problem
+    return {
+        "problem": [
+            type(problem).__qualname__,
+            resolved.built_problem.digest,
+            # What somebody's digest covers is not known.
+            dict(problem.parameters) if ":" in problem.name else {},
+        ],
+        "algorithm": _algorithm(plan, resolved, limited),
+        "seed": plan.seed,
+        "limits": {
+            "every": plan.every,
+            "stop": plan.stop and [plan.stop.measure, plan.stop.target],
+            "budget": plan.budget.limits if limited and plan.budget else None,
+            "time_limit": plan.time_limit if limited else None,
+            "memory_limit": plan.memory_limit if limited else None,
+        },
+        "measures": sorted(resolved.measures),
+        "own": sorted(map(replace_file_by_module, user_names(plan.user_selectors))),
+        # By their content alone: wherever they lie, a run is the same.
+        **({"files": sorted(set(resolved.files.values()))} if resolved.files else {}),
+    }
+
+
+def _algorithm(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
+    """Return an algorithm's class and parameters; of one that does not fit, its selector.
+
+    Of one that runs another library's code, that one's version, too.
+    """
+    if resolved.cached_run is None:
+        return ["refused", replace_file_by_module(plan.algorithm)]
+    algorithm = resolved.cached_run.algorithm
+    parameters = get_parameters(algorithm)
+    selector = Selector.parse(plan.algorithm)
+    if ":" in selector.name:
+        # Only a dataclass says what its parameters are.
+        parameters = {**selector.parameters, **parameters}
+    if not limited and anytime(algorithm):
+        parameters.pop("iterations", None)
+    versions = {name: library_version(name) for name in getattr(algorithm, "libraries", ())}
+    return [
+        type(algorithm).__qualname__,
+        as_json_parameters(parameters),
+        *([versions] if versions else []),
+    ]

@@ -1,0 +1,81 @@
+"""The versions that a result was made with, and hashes of what was installed of them.
+
+A hash is that of the files of a distribution, from its own record of them: whatever installed it,
+the same wheel has the same hash. That of pfbench is of its source as it lies, installed or not.
+"""
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import packages_distributions as distributions
+from pathlib import Path
+
+_INSTALLERS = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json")
+_PACKAGE = Path(__file__).parents[1]
+_OWN = _PACKAGE.name
+
+
+def lock() -> dict[str, dict[str, str]]:
+    """Return version and content of each distribution that this process has loaded, by name."""
+    loaded = {name.partition(".")[0] for name in list(sys.modules)}
+    packages = distributions()
+    names = sorted({name for top in loaded & packages.keys() for name in packages[top]} | {_OWN})
+    distribution_records = {name: _distribution_record(name) for name in names}
+    return {
+        name: distribution_record
+        for name, distribution_record in distribution_records.items()
+        if distribution_record
+    }
+
+
+def _distribution_record(name: str) -> dict[str, str]:
+    if name == _OWN:
+        return {"version": str(sys.modules[_OWN].__version__), "content": source()}
+    try:
+        existing = distribution(name)
+    except PackageNotFoundError:
+        return {}
+    return {"version": existing.version, "content": _content(existing)}
+
+
+def _content(existing: Distribution) -> str:
+    """Return the hash of the files of a distribution; empty if it has no record of them."""
+    rows = sorted(
+        f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
+        for path in existing.files or ()
+        if path.hash and ".." not in path.parts and path.name not in _INSTALLERS
+    )
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest() if rows else ""
+
+
+@cache
+def source() -> str:
+    """Return the hash of the source of pfbench."""
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
+    """Return a lock as a file that pip reads; the hashes of contents stand in its comments."""
+    lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
+    for name, version in versions.items():
+        lines.append(f"{name}=={version['version']}  # content {version['content'] or 'unknown'}")
+    return "\n".join([*lines, ""]).encode()
+
+
+def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return what of a lock is not the same here, in words by its name."""
+    changed_versions = {}
+    for name, version in versions.items():
+        distribution_record = _distribution_record(name)
+        if not distribution_record:
+            changed_versions[name] = f"{version['version']}, not installed here"
+        elif distribution_record["version"] != version["version"]:
+            changed_versions[name] = f"{version['version']}, here {distribution_record['version']}"
+        elif distribution_record["content"] != version["content"]:
+            changed_versions[name] = f"{version['version']}, here of other content"
+    return changed_versions

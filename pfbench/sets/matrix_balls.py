@@ -1,0 +1,256 @@
+"""Balls of norms of matrices beside the nuclear one: spectral norm, norms of rows or columns."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import scipy
+
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_integer, check_real
+from pfbench.base.parameters import parameter
+from pfbench.points import RankOne
+from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point, scale_to_unit
+from pfbench.sets.groups import GroupLassoBall
+from pfbench.sets.norms import NormBall
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MatrixBall(ConvexBody):
+    """The M x N matrices whose norm is at most `radius`, as dense arrays.
+
+    Raises
+    ------
+    InputError
+        If a size is below 1 or the radius is not positive and finite.
+    """
+
+    points: ClassVar[str] = "matrices"
+    has_projection: ClassVar[bool] = True
+
+    size: tuple[int, int]
+    radius: float = parameter(1.0, "size of the set, positive")
+
+    def __post_init__(self) -> None:
+        for side in self.size:
+            check_integer("matrix size", side, minimum=1)
+        check_real("radius", self.radius, above=0.0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.size
+
+    @property
+    def max_norm(self) -> float:
+        """Radius: exact, that of a vertex."""
+        return self.radius
+
+    @property
+    def diameter(self) -> float:
+        """Exact: twice the largest norm, the distance of a vertex and its negative."""
+        return 2.0 * self.max_norm
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the norm of x (an array or a vertex) is at most ``radius (1 + tol)``."""
+        if isinstance(x, RankOne):
+            x = x.matrix()
+        return is_point(x, self.shape) and self._holds(x, tolerance)
+
+    if TYPE_CHECKING:  # of each ball, or of its norm
+
+        def _holds(self, x: Floats, tolerance: float) -> bool:
+            """Return whether a finite matrix is in the ball, up to a relative tolerance."""
+
+    def start(self) -> Floats:
+        """Return the zero matrix, shape (M, N)."""
+        return np.zeros(self.shape)
+
+
+class SpectralBall(MatrixBall, NormBall):
+    """Matrices whose singular values are all at most `radius`."""
+
+    name: ClassVar[str] = "spectral"
+    summary: ClassVar[str] = "matrices whose singular values are all at most radius"
+    source: ClassVar[str] = "Jaggi 2013 section 4 (Schatten norms)"
+    omega: ClassVar[float] = 1.0
+
+    @property
+    def zeta(self) -> float:
+        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        return math.sqrt(min(self.shape))
+
+    @property
+    def max_norm(self) -> float:
+        """Exact: radius sqrt(min(M, N)), where all singular values are radius."""
+        return self.radius * self.zeta
+
+    def norm(self, x: Floats) -> float:
+        """Return the largest singular value."""
+        scaled, exponent = scale_to_unit(x)
+        largest = float(scipy.linalg.svdvals(scaled, check_finite=False)[0])
+        return float(np.ldexp(largest, exponent))
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
+
+        Where g has not full rank, the SVD completes U and V, so that it is a vertex.
+        """
+        u, vt = _singular(scale_to_unit(gradient(g, self.shape))[0])[::2]
+        return np.asarray(-self.radius * (u @ vt))
+
+    def steepest_direction(self, g: Any) -> Floats:
+        """Return -radius UV' with the singular values above rounding alone."""
+        u, s, vt = _singular(scale_to_unit(gradient(g, self.shape))[0])
+        retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
+        return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the nuclear norm of g, twice."""
+        scaled, exponent = scale_to_unit(gradient(g, self.shape))
+        total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
+        value = float(np.ldexp(-self.radius * total, exponent))
+        return value, value
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: its singular values are cut at radius."""
+        y = check_projectable(y, self.shape)
+        scaled, exponent = scale_to_unit(y)
+        u, s, vt = _singular(scaled)
+        cut = float(np.ldexp(self.radius, -exponent))
+        if s[0] <= cut:
+            return np.array(y)
+        return np.asarray(np.ldexp((u * np.minimum(s, cut)) @ vt, exponent))
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return radius times a uniformly random partial isometry."""
+        return self.lo(rng.standard_normal(self.shape))
+
+
+class RowBall(MatrixBall):
+    """Matrices whose rows' Euclidean norms sum to at most `radius`."""
+
+    name: ClassVar[str] = "row-norm"
+    summary: ClassVar[str] = "matrices whose rows' Euclidean norms sum to at most radius"
+    source: ClassVar[str] = "Yuan, Lin 2006; Jaggi 2013 section 4"
+
+    _order: ClassVar[Literal["C", "F"]] = "C"
+    """In which order the entries are laid one after the other: by rows or by columns."""
+
+    @cached_property
+    def _flat(self) -> GroupLassoBall:
+        """The same set, of the rows (or columns) one after the other."""
+        length = self.shape[1 if self._order == "C" else 0]
+        return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
+
+    def _flatten_rows(self, x: Floats) -> Floats:
+        """Return the rows (or columns) one after the other."""
+        return x.ravel(order=self._order)
+
+    def _upright(self, x: Floats) -> Floats:
+        """Return the matrix of these rows (or columns)."""
+        return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN)."""
+        return self._upright(self._flat.lo(self._flatten_rows(gradient(g, self.shape))))
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the largest norm of a row of g, twice."""
+        return self._flat.minimum(self._flatten_rows(gradient(g, self.shape)))
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: the vector of the rows' norms is projected."""
+        return self._upright(
+            self._flat.project(self._flatten_rows(check_projectable(y, self.shape)))
+        )
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return self._flat.contains(self._flatten_rows(x), tolerance)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniform point of the sphere in a uniformly random row."""
+        return self._upright(self._flat.random_vertex(rng))
+
+
+class ColumnBall(RowBall):
+    """Matrices whose columns' Euclidean norms sum to at most `radius`; see `RowBall`."""
+
+    name: ClassVar[str] = "column-norm"
+    summary: ClassVar[str] = "matrices whose columns' Euclidean norms sum to at most radius"
+    _order: ClassVar[Literal["C", "F"]] = "F"
+
+
+class MaxRowBall(MatrixBall, NormBall):
+    """Matrices of which every row has a Euclidean norm of at most `radius`."""
+
+    name: ClassVar[str] = "max-row-norm"
+    summary: ClassVar[str] = "matrices whose rows' Euclidean norms are all at most radius"
+    source: ClassVar[str] = "Pethick et al. 2025"
+    omega: ClassVar[float] = 1.0
+
+    _axis: ClassVar[int] = 1
+    """The axis along which norms are taken."""
+
+    @property
+    def zeta(self) -> float:
+        """Exact: the root of the number of rows, where all norms are equal."""
+        return math.sqrt(self.shape[1 - self._axis])
+
+    @property
+    def max_norm(self) -> float:
+        """Exact: that of a vertex, all of whose rows are of norm radius."""
+        return self.radius * self.zeta
+
+    def _units(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the rows divided by their norms (0 where that is 0), and the norms."""
+        largest = np.abs(x).max(axis=self._axis, keepdims=True)
+        scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0.0)
+        lengths = np.linalg.norm(scaled, axis=self._axis, keepdims=True)
+        np.divide(scaled, lengths, out=scaled, where=lengths > 0.0)
+        return scaled, largest * lengths
+
+    def norm(self, x: Floats) -> float:
+        """Return the largest norm of a row."""
+        return float(self._units(x)[1].max())
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN)."""
+        units, lengths = self._units(gradient(g, self.shape))
+        first = np.zeros(self.shape)
+        first[(slice(None), 0) if self._axis else 0] = -1.0
+        return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
+
+    def steepest_direction(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
+        return np.asarray(-self.radius * self._units(gradient(g, self.shape))[0])
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the sum of the norms of the rows of g, twice."""
+        value = -self.radius * float(self._units(gradient(g, self.shape))[1].sum())
+        return value, value
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: rows that are too long are cut."""
+        y = check_projectable(y, self.shape)
+        units, lengths = self._units(y)
+        return np.where(lengths > self.radius, self.radius * units, y)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return rows that are uniform on the sphere, each on its own."""
+        return self.lo(rng.standard_normal(self.shape))
+
+
+class MaxColumnBall(MaxRowBall):
+    """Matrices of which every column has a Euclidean norm of at most `radius`."""
+
+    name: ClassVar[str] = "max-column-norm"
+    summary: ClassVar[str] = "matrices whose columns' Euclidean norms are all at most radius"
+    _axis: ClassVar[int] = 0
+
+
+def _singular(array: Floats) -> tuple[Floats, Floats, Floats]:
+    u, s, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)
+    return u, s, vt

@@ -1,0 +1,115 @@
+"""One scale: complexities under each criterion of stationarity, by the links between them.
+
+V is the Frank-Wolfe gap, G the gradient mapping at lambda, C compact; by the inequality of the
+projection:
+
+1. |G|^2 <= V/lambda, so V <= lambda eps gives |G|^2 <= eps;
+2. V <= (D + lambda |grad f|) |G|, so |G| <= eps/(D + lambda sup|grad f|) gives V <= eps.
+
+A complexity eps^-a n^b under one criterion is then one under every other: the power of eps is
+multiplied by `_FACTORS`. It is what is provable by the links; a method may do better directly.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
+"""The criteria of the papers."""
+
+EXCESS = "f - min f <= eps"
+"""That for convex f, to which no link leads."""
+
+_FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
+    {
+        ("V <= eps", "|G|^2 <= eps"): 1.0,
+        ("V <= eps", "|G| <= eps"): 2.0,
+        ("|G|^2 <= eps", "V <= eps"): 2.0,
+        ("|G|^2 <= eps", "|G| <= eps"): 2.0,
+        ("|G| <= eps", "V <= eps"): 1.0,
+        ("|G| <= eps", "|G|^2 <= eps"): 0.5,
+    }
+)
+
+
+@dataclass(frozen=True)
+class ComplexityOrder:
+    """eps^-a n^b, the leading term of a complexity.
+
+    Attributes
+    ----------
+    eps
+        a, the power of 1/eps; 0 stands for its logarithm.
+    n
+        b, the power of n.
+    """
+
+    eps: float
+    n: float = 0.0
+
+    def __str__(self) -> str:
+        n = f"n^{self.n:.3g} " if self.n else ""
+        return f"{n}eps^-{self.eps:.3g}" if self.eps else f"{n}log(1/eps)"
+
+
+@dataclass(frozen=True)
+class Complexity:
+    """The complexity of a method by the oracles it counts, under its paper's criterion."""
+
+    method: str
+    criterion: str
+    orders: Mapping[str, ComplexityOrder]
+
+    def is_known_under(self, criterion: str) -> bool:
+        """Return whether a link leads to another criterion."""
+        return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
+
+    def convert(self, criterion: str) -> "Complexity":
+        """Return what follows under another criterion by the links."""
+        factor = 1.0 if criterion == self.criterion else _FACTORS[self.criterion, criterion]
+        orders = {kind: ComplexityOrder(o.eps * factor, o.n) for kind, o in self.orders.items()}
+        return Complexity(self.method, criterion, orders)
+
+
+def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
+    """Return a complexity from powers of 1/eps, or pairs of these with powers of n, by oracle."""
+    pairs = {k: o if isinstance(o, tuple) else (o, 0.0) for k, o in orders.items()}
+    return Complexity(method, criterion, {k: ComplexityOrder(*pair) for k, pair in pairs.items()})
+
+
+@dataclass(frozen=True)
+class CriterionChange:
+    """A published comparison that ends otherwise under another criterion.
+
+    Attributes
+    ----------
+    comparison, count
+        Where it was published, and the oracle that is counted.
+    as_published
+        The winner as printed, each method under its own criterion.
+    order_by_criterion
+        The winner under each criterion, both methods under the same one.
+    """
+
+    comparison: str
+    count: str
+    as_published: str
+    order_by_criterion: Mapping[str, str]
+
+
+def make_criterion_change(
+    comparison: str, a: Complexity, b: Complexity, count: str
+) -> CriterionChange | None:
+    """Return how a published comparison of two methods changes by the criterion; None if not."""
+    printed = _winner(a, b, count)
+    under = {c: _winner(a.convert(c), b.convert(c), count) for c in (GAP, MAPPING_SQ)}
+    changed = any(winner != printed for winner in under.values())
+    return CriterionChange(comparison, count, printed, under) if changed else None
+
+
+def _winner(a: Complexity, b: Complexity, count: str) -> str:
+    """Return the method whose order is lower: first in eps, then in n."""
+    order, other = a.orders[count], b.orders[count]
+    if order == other:
+        return "equal"
+    return a.method if (order.eps, order.n) < (other.eps, other.n) else b.method

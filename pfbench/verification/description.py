@@ -1,0 +1,79 @@
+"""What something is, in full: as JSON, with the modules that it is written in.
+
+The key of a stored verdict covers both, so that another claim, subject or source is another
+verdict.
+"""
+
+import inspect
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from typing import Any
+
+from pfbench.verification.claim import Claim
+from pfbench.verification.user_claims import import_module_file
+
+
+class NotDescribable(Exception):
+    """A part cannot be said in full: an array, a function without a name, an object of no kind."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What something is.
+
+    Attributes
+    ----------
+    content
+        As JSON, which together with the source of the modules says it in full; None if that cannot
+        be said.
+    modules
+        The modules of the classes and functions in it.
+    """
+
+    content: Any
+    modules: frozenset[str]
+
+
+def describe(source: Any) -> Description:
+    """Return the identity of a value: numbers, texts, functions, classes, dataclasses of these."""
+    modules: set[str] = set()
+    try:
+        content = _describe_part(source, modules)
+    except NotDescribable:
+        content = None
+    return Description(content, frozenset(modules))
+
+
+def _describe_part(part: Any, modules: set[str]) -> Any:
+    """Return a part as JSON, and note its modules."""
+    if part is None or isinstance(part, str | bool | int | float):
+        return part
+    if inspect.isclass(part) or inspect.isfunction(part):
+        modules.add(part.__module__)
+        if "<" in part.__qualname__:  # a lambda, or one within a function
+            raise NotDescribable
+        return f"{part.__module__}:{part.__qualname__}"
+    if isinstance(part, Mapping):
+        return {str(name): _describe_part(value, modules) for name, value in part.items()}
+    if isinstance(part, tuple | list):
+        return [_describe_part(value, modules) for value in part]
+    if isinstance(part, Claim) and part.user_source is not None:
+        return _describe_user_claim(part, part.user_source.reference, modules)
+    if isinstance(part, partial):
+        return [_describe_part(value, modules) for value in (part.func, part.args, part.keywords)]
+    kind = _describe_part(type(part), modules)
+    if not is_dataclass(part):
+        raise NotDescribable
+    return [kind, {f.name: _describe_part(getattr(part, f.name), modules) for f in fields(part)}]
+
+
+def _describe_user_claim(claim: Claim, location: str, modules: set[str]) -> Any:
+    """Return a claim of somebody's own: its name, in a file whose source says it in full."""
+    for item in (claim.check, claim.algorithm, *(instance.build for instance in claim.instances)):
+        with suppress(NotDescribable):
+            _describe_part(item, modules)
+    home = import_module_file(location).__name__
+    modules.add(home)
+    return [_describe_part(Claim, modules), home, claim.name]

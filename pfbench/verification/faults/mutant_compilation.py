@@ -1,0 +1,153 @@
+"""Variants of an algorithm compiled apart from a changed source; no module is patched.
+
+The changed module is executed anew under its own name but outside of `sys.modules`, and so are the
+modules of the same program that use what it defines; every other import finds the right module.
+"""
+
+import builtins
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pfbench.base.user_code import is_builtin
+from pfbench.runs.storage.content_keys import reachable
+from pfbench.verification.faults.fault import Edit, Fault, apply_edits
+
+_OURS = ("pfbench.algorithms", "pfbench.estimators")
+
+_KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
+"""Bookkeeping and what all methods share."""
+
+
+def program(kind: type) -> frozenset[str]:
+    """Return the modules in which a method may be changed.
+
+    Of a method of pfbench, its algorithms and estimators but for their bookkeeping; of somebody's,
+    all modules of his own that the class reaches.
+    """
+    reached = reachable(frozenset({kind.__module__}))
+    if is_builtin(kind.__module__):
+        return frozenset(m for m in reached if m.startswith(_OURS) and m not in _KEPT)
+    return frozenset(m for m in reached if not is_builtin(m) and m in sys.modules)
+
+
+@lru_cache(maxsize=64)
+def module_source(module: str) -> str:
+    """Return the source of a module."""
+    path = importlib.import_module(module).__file__
+    assert path is not None
+    return Path(path).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=64)
+def compile_fault(fault: Fault) -> Any:
+    """Return the algorithm with a fault, compiled apart; a class, or an object of one.
+
+    What raises here is the fault's own: a variant that cannot even be imported.
+    """
+    return _variant(fault.algorithm, fault.module, fault.change.edits)
+
+
+def compile_unchanged(algorithm: Any, module: str) -> Any:
+    """Return the algorithm compiled apart without a fault."""
+    return _variant(algorithm, module, ())
+
+
+def _variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
+    kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
+    afresh = _FreshModules(
+        _users(module, program(kind)), {module: apply_edits(module_source(module), edits)}
+    )
+    variant: Any = afresh.module(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        variant = getattr(variant, name)
+    if inspect.isclass(algorithm):
+        return variant
+    new = object.__new__(variant)
+    for name, value in vars(algorithm).items():
+        object.__setattr__(new, name, value)
+    return new
+
+
+@lru_cache(maxsize=64)
+def _users(module: str, modules: frozenset[str]) -> frozenset[str]:
+    """Return a module with those modules of a program that use what it defines."""
+    names = {module}
+    while True:
+        further = {
+            module
+            for module in modules - names
+            if any(_home(value) in names for value in vars(sys.modules[module]).values())
+        }
+        if not further:
+            return frozenset(names)
+        names |= further
+
+
+def _home(value: Any) -> str:
+    if isinstance(value, ModuleType):
+        return value.__name__
+    return str(getattr(value, "__module__", ""))
+
+
+class _FreshModules:
+    """Modules that are executed anew, and what imports among them find."""
+
+    def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:
+        self._modules, self._sources = modules, sources
+        self._fresh_modules: dict[str, ModuleType] = {}
+        self._builtins = {**vars(builtins), "__import__": self._import}
+
+    def module(self, name: str) -> ModuleType:
+        """Return a module, made anew if it is one of those."""
+        if name not in self._modules:
+            return importlib.import_module(name)
+        if name not in self._fresh_modules:
+            right = sys.modules[name]
+            module = self._fresh_modules[name] = ModuleType(name, right.__doc__)
+            for dunder in ("__file__", "__package__", "__path__", "__spec__"):
+                if hasattr(right, dunder):
+                    setattr(module, dunder, getattr(right, dunder))
+            # Some of its functions call what a fault plants.
+            planted = importlib.import_module("pfbench.verification.faults.planted")
+            vars(module).update(__builtins__=self._builtins, planted=planted)
+            source = self._sources.get(name) or module_source(name)
+            exec(_code(source, name), vars(module))
+        return self._fresh_modules[name]
+
+    def _import(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        """As the built-in, for the modules that are made anew."""
+        module = builtins.__import__(name, globals, locals, fromlist, level)
+        package = (globals or {}).get("__package__") or ""
+        full = importlib.util.resolve_name("." * level + name, package) if level else name
+        return self._view(full if fromlist else full.partition(".")[0], module)
+
+    def _view(self, name: str, module: ModuleType) -> ModuleType:
+        """Return a module as those made anew see it: with these in place of the right ones."""
+        below = [module for module in self._modules if module.startswith(f"{name}.")]
+        if name in self._modules:
+            view = self.module(name)
+        elif below:
+            view = ModuleType(name, module.__doc__)
+            vars(view).update(vars(module))
+        else:
+            return module
+        for child in {
+            f"{name}.{item.removeprefix(f'{name}.').partition('.')[0]}" for item in below
+        }:
+            if child in sys.modules:
+                setattr(view, child.rpartition(".")[2], self._view(child, sys.modules[child]))
+        return view
+
+
+@lru_cache(maxsize=64)
+def _code(source: str, name: str) -> Any:
+    return compile(source, f"<{name}, compiled apart>", "exec", dont_inherit=True)

@@ -1,0 +1,344 @@
+"""The operators that make faults: each yields the changes of one kind in a part of a program.
+
+They follow what goes wrong when a stochastic method is written down: the wrong point, an old
+reference, a batch that is not what is paid, a term, a sign, a bound of a loop, a constant.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from pfbench.verification.faults.code import ORACLES, Code, callee_name, full_name
+from pfbench.verification.faults.fault import SourceChange
+
+Operator = Callable[[Code], Iterator[SourceChange]]
+
+_REFERENCES = frozenset({"gradient", "hessian", "table", "reference"})
+_MOVES = frozenset({"combine", "shift", "tilt", "prox", "condg"})
+_TOLERANCES = frozenset({"eta", "tolerance", "tol", "chi", "accuracy"})
+_NO_DRAW = frozenset({"start", "run", "spawn", "default_rng"})
+_SIZES = frozenset({"iterations", "batch", "period", "step", "tolerance", "snapshot", "lam"})
+
+_SWAPPED = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def point(code: Code) -> Iterator[SourceChange]:
+    """Take another point of the function, where no reference is taken and nothing yielded."""
+    return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
+
+
+def reference(code: Code) -> Iterator[SourceChange]:
+    """Take a full gradient, the Hessians or a table at another point."""
+    return _point_changes(code, _REFERENCES.__contains__)
+
+
+def change_yielded_point(code: Code) -> Iterator[SourceChange]:
+    """Yield another point, or exchange the iterate and where its estimate was formed."""
+    yield from _point_changes(code, "State".__eq__)
+    for state in code.calls("State"):
+        if len(state.args) > 1:
+            new, location = map(code.text, state.args[:2])
+            swapped = [location, new, *map(code.text, state.args[2:])]
+            yield code.change(state, f"{code.text(state.func)}({', '.join(swapped)})")
+
+
+def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[SourceChange]:
+    for node in code.loads(code.points):
+        around = code.parents.get(node)
+        role = callee_name(around) if isinstance(around, ast.Call) and node in around.args else ""
+        # `state.x` is no point, and `x.shape` the same for all; `x.copy()` is the point.
+        attr = around.attr if isinstance(around, ast.Attribute) else "copy"
+        if function(role) and attr == "copy":
+            visible = code.visible(node)
+            for other in code.points:
+                if other != full_name(node) and (other in visible or other.startswith("self.")):
+                    yield code.change(node, other)
+
+
+# --- references -----------------------------------------------------------------------------------
+
+
+def renewal(code: Code) -> Iterator[SourceChange]:
+    """Renew a reference never, one iteration late, or half as often; store nothing in a table."""
+    for node in code.nodes_of_type(ast.BinOp):
+        if isinstance(node.op, ast.Mod):
+            time, period = code.text(node.left), code.text(node.right)
+            yield code.change(node, time)
+            yield code.change(node, f"max(({time}) - 1, 0) % ({period})")
+            yield code.change(node, f"({time}) % (2 * ({period}))")
+    for call in code.calls("divmod"):
+        time, period = map(code.text, call.args)
+        yield code.change(call, f"divmod(max(({time}) - 1, 0), {period})")
+        yield code.change(call, f"divmod({time}, 2 * ({period}))")
+    for call in code.calls("replace"):
+        if isinstance(call.func, ast.Attribute) and len(call.args) == 2:
+            yield code.change(call.func, f"{code.text(call.func.value)}.difference")
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+def part_of_batch(code: Code) -> Iterator[SourceChange]:
+    """Use the first index of a batch only, and pay all of it."""
+    for node in code.calls("batch", "difference", "replace"):
+        if len(node.args) > 1 and not is_own(node):
+            sample = node.args[0]
+            yield code.change(sample, f"planted.first({code.text(sample)})")
+
+
+def batch_again(code: Code) -> Iterator[SourceChange]:
+    """Draw once and use it in all iterations, or each draw in two of them."""
+    if isinstance(code.node, ast.ClassDef):
+        return
+    for node in _draws(code):
+        for how in ("once", "twice"):
+            text = f"planted.{how}(kept_draw, lambda: {code.text(node)})"
+            yield code.change(node, text, "kept_draw = {}")
+
+
+def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
+    """Draw a batch without replacement."""
+    for node in _draws(code):
+        if callee_name(node) == "integers" and isinstance(node.func, ast.Attribute):
+            texts = [ast.unparse(node) for node in (*node.args, *node.keywords)]
+            stream = code.text(node.func.value)
+            if any(text.startswith("size") for text in texts) or len(node.args) > 1:
+                yield code.change(node, f"planted.distinct({', '.join([stream, *texts])})")
+
+
+def change_stream(code: Code) -> Iterator[SourceChange]:
+    """Draw from a stream that no seed enters."""
+    if isinstance(code.node, ast.ClassDef):
+        return
+    for name in sorted(code.streams):
+        if "." not in name and any(True for _ in code.loads([name])):
+            yield code.prepend_change(f"{name} = planted.make_unseeded_stream()")
+
+
+def _draws(code: Code) -> Iterator[ast.Call]:
+    """Yield the calls that draw from a random stream of the part."""
+    for node in code.nodes_of_type(ast.Call):
+        name, full_names = callee_name(node), [full_name(node) for node in node.args]
+        receiver = full_name(getattr(node.func, "value", None))
+        streams = receiver in code.streams or bool(code.streams & set(full_names))
+        points = set(code.points) & set(full_names)
+        if streams and name not in _NO_DRAW and not name[:1].isupper() and not points:
+            yield node
+
+
+# --- terms ----------------------------------------------------------------------------------------
+
+
+def term(code: Code) -> Iterator[SourceChange]:
+    """Leave a term of a sum out, double or halve it."""
+    for node in code.nodes_of_type(ast.BinOp):
+        if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
+            left, right = code.text(node.left), code.text(node.right)
+            sign = "+" if isinstance(node.op, ast.Add) else "-"
+            yield code.change(node, left)
+            yield code.change(node, right if sign == "+" else f"-({right})")
+            for factor in ("2.0", "0.5"):
+                yield code.change(node, f"({left}) {sign} {factor} * ({right})")
+                yield code.change(node, f"{factor} * ({left}) {sign} ({right})")
+    for change in code.nodes_of_type(ast.AugAssign):
+        if isinstance(change.op, ast.Add | ast.Sub):
+            for factor in ("0.0", "0.5", "2.0"):
+                yield code.change(change.value, f"{factor} * ({code.text(change.value)})")
+
+
+def sign(code: Code) -> Iterator[SourceChange]:
+    """Add for subtract, subtract for add; leave a minus out."""
+    for node in code.nodes_of_type(ast.BinOp):
+        if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
+            left, right = code.text(node.left), code.text(node.right)
+            other = "-" if isinstance(node.op, ast.Add) else "+"
+            yield code.change(node, f"({left}) {other} ({right})")
+    for minus in code.nodes_of_type(ast.UnaryOp):
+        if isinstance(minus.op, ast.USub) and not isinstance(minus.operand, ast.Constant):
+            yield code.change(minus, code.text(minus.operand))
+    for change in code.nodes_of_type(ast.AugAssign):
+        if isinstance(change.op, ast.Add | ast.Sub):
+            yield code.change(change.value, f"-({code.text(change.value)})")
+
+
+def factor(code: Code) -> Iterator[SourceChange]:
+    """Double or halve a product, or the weight of a move."""
+    for node in code.nodes_of_type(ast.BinOp):
+        above = code.parents.get(node)
+        if isinstance(node.op, ast.Mult | ast.Div) and not isinstance(above, ast.BinOp):
+            yield from _scale_changes(code, node)
+    for call in code.calls(*_MOVES):
+        last = call.args[-1] if call.args else None
+        if isinstance(last, ast.Name | ast.Attribute | ast.Call):
+            yield from _scale_changes(code, last)
+
+
+def _scale_changes(code: Code, node: ast.expr) -> Iterator[SourceChange]:
+    for by in ("2.0", "0.5"):
+        yield code.change(node, f"{by} * ({code.text(node)})")
+
+
+# --- conditions and numbers -----------------------------------------------------------------------
+
+
+def compare(code: Code) -> Iterator[SourceChange]:
+    """Compare with or without equality, ask the opposite, take the other branch."""
+    for node in code.nodes_of_type(ast.Compare):
+        other = _SWAPPED.get(type(node.ops[0]))
+        if other and len(node.ops) == 1:
+            left, right = code.text(node.left), code.text(node.comparators[0])
+            yield code.change(node, f"({left}) {other} ({right})")
+    for negated in code.nodes_of_type(ast.UnaryOp):
+        if isinstance(negated.op, ast.Not):
+            yield code.change(negated, code.text(negated.operand))
+    for branch in code.nodes_of_type(ast.IfExp):
+        yes, test, no = map(code.text, (branch.body, branch.test, branch.orelse))
+        yield code.change(branch, f"({no}) if ({test}) else ({yes})")
+    for both in code.nodes_of_type(ast.BoolOp):
+        word = "or" if isinstance(both.op, ast.And) else "and"
+        yield code.change(both, f" {word} ".join(f"({code.text(node)})" for node in both.values))
+
+
+def index(code: Code) -> Iterator[SourceChange]:
+    """Change a whole number, or the end of a range, by one."""
+    for node in code.nodes_of_type(ast.Constant):
+        if type(node.value) is int:
+            yield code.change(node, str(node.value + 1))
+            yield code.change(node, str(node.value - 1))
+    for call in code.calls("range"):
+        end = call.args[0] if len(call.args) == 1 else call.args[1]
+        if not isinstance(end, ast.Constant):
+            yield code.change(end, f"({code.text(end)}) + 1")
+            yield code.change(end, f"({code.text(end)}) - 1")
+
+
+def constant(code: Code) -> Iterator[SourceChange]:
+    """Double or halve a number."""
+    for node in code.nodes_of_type(ast.Constant):
+        if type(node.value) is float and node.value:
+            yield code.change(node, repr(2.0 * node.value))
+            yield code.change(node, repr(0.5 * node.value))
+
+
+def tolerance(code: Code) -> Iterator[SourceChange]:
+    """Stop an inner method at a tolerance of another order."""
+    for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
+        name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
+        around = code.parents.get(node)
+        is_callee = isinstance(around, ast.Call) and around.func is node
+        is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+        if name in _TOLERANCES and is_read and not is_callee:
+            yield code.change(node, f"planted.sqrt_size({code.text(node)})")
+            yield code.change(node, f"10.0 * ({code.text(node)})")
+
+
+# --- the schedule ---------------------------------------------------------------------------------
+
+
+def schedule(code: Code) -> Iterator[SourceChange]:
+    """Take a parameter of a theorem's schedule times 1/2 or 2, or its square root."""
+    values = [
+        keyword.value
+        for call in code.nodes_of_type(ast.Call)
+        for keyword in call.keywords
+        if keyword.arg in _SIZES and callee_name(call) not in ("field", "parameter")
+    ]
+    for table in code.nodes_of_type(ast.Dict):
+        values += [
+            value
+            for key, value in zip(table.keys, table.values, strict=True)
+            if isinstance(key, ast.Constant) and key.value in _SIZES
+        ]
+    for node in values:
+        written = code.text(node)
+        yield code.change(node, f"planted.scale_number({written}, 0.5)")
+        yield code.change(node, f"planted.scale_number({written}, 2.0)")
+        yield code.change(node, f"planted.sqrt_size({written})")
+
+
+# --- what is declared and paid --------------------------------------------------------------------
+
+
+def output(code: Code) -> Iterator[SourceChange]:
+    """Declare another output."""
+    for target, value in code.assignments:
+        for node in ast.walk(value) if full_name(target) == "output" else ():
+            if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
+                yield code.change(node, '"uniform"' if node.value == "last" else '"last"')
+
+
+def bypass(code: Code) -> Iterator[SourceChange]:
+    """Answer one oracle call beside the ledger."""
+    for node in code.calls(*sorted(ORACLES)):
+        if isinstance(node.func, ast.Attribute) and not is_own(node):
+            value = node.func.value
+            yield code.change(value, f"planted.bypass_ledger({code.text(value)})")
+
+
+def is_own(node: ast.Call) -> bool:
+    """Whether a call is of the object's own method, no oracle."""
+    receiver = getattr(node.func, "value", None)
+    if receiver is None or isinstance(receiver, ast.Call):
+        return True
+    return full_name(receiver) in ("self", "cls", "np", "math")
+
+
+def _is_counting(node: ast.BinOp) -> bool:
+    """Whether a sum only counts: one of its terms is a whole number, which `index` changes."""
+    terms = (node.left, node.right)
+    return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
+
+
+RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {
+        "point": point,
+        "reference": reference,
+        "yielded": change_yielded_point,
+        "renewal": renewal,
+        "part-of-batch": part_of_batch,
+        "batch-again": batch_again,
+        "without-replacement": draw_without_replacement,
+        "other-stream": change_stream,
+        "term": term,
+        "sign": sign,
+        "factor": factor,
+        "compare": compare,
+        "index": index,
+        "constant": constant,
+        "tolerance": tolerance,
+        "bypass": bypass,
+    }
+)
+"""The operators on what a run reaches, by name."""
+
+SCHEDULE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {
+        "schedule": schedule,
+        "term": term,
+        "sign": sign,
+        "compare": compare,
+        "index": index,
+        "constant": constant,
+    }
+)
+"""The operators on what only a theorem's schedule reaches, by name."""
+
+CLASS_OPERATORS: Mapping[str, Operator] = MappingProxyType({"output": output})
+"""The operators on the attributes of a class, by name."""
+
+OPERATORS: Mapping[str, Operator] = MappingProxyType(
+    {**RUN_OPERATORS, **SCHEDULE_OPERATORS, **CLASS_OPERATORS}
+)
+"""All operators by name."""

@@ -1,0 +1,148 @@
+"""The functions of a method's program that its runs and its theorem's schedule reach.
+
+They are followed by name, from `run` and from `theory`: what is overridden is not reached, nor what
+only says what the method is (its declared counts, its checks of parameters).
+"""
+
+import ast
+import inspect
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pfbench.verification.faults.mutant_compilation import module_source
+
+_RUN = frozenset({"run", "output_weight", "output"})
+_SCHEDULE = frozenset({"theory"})
+_ALWAYS = frozenset({"__init__", "__call__", "__iter__", "__next__"})
+
+Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramPart:
+    """A part of a program: a function with all that it holds, or the attributes of a class.
+
+    Attributes
+    ----------
+    module, name
+        Its module, and what Python calls it there.
+    node
+        Its syntax tree.
+    is_schedule
+        Whether only the theorem's schedule reaches it.
+    """
+
+    module: str
+    name: str
+    node: Node
+    is_schedule: bool
+
+
+def parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
+    """Return the parts of a class's program that are reached, in the order of their names."""
+    run, schedule = (_reachable_names(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
+    return [
+        ProgramPart(module, name, node, is_schedule=(module, name) not in run)
+        for module, name in sorted(run | schedule)
+        if (node := _tree(module).get(name)) is not None
+    ]
+
+
+def _reachable_names(
+    kind: type, modules: Collection[str], roots: frozenset[str]
+) -> frozenset[tuple[str, str]]:
+    """Return module and name of all that is reached from some methods of a class."""
+    classes, names = {kind}, set(roots) | _ALWAYS
+    functions: dict[tuple[str, str], Any] = {}
+    count = -1
+    while count != (count := len(classes) + len(names) + len(functions)):
+        names = names.union(*map(_names, functions.values()))
+        values = [value for kind in classes for value in _attributes(kind, names)]
+        values += [value for function in functions.values() for value in _globals(function)]
+        for value in values:
+            is_class = inspect.isclass(value)
+            if (is_class or inspect.isfunction(value)) and value.__module__ in modules:
+                if is_class:
+                    classes.add(value)
+                else:
+                    functions[value.__module__, value.__qualname__] = value
+    return frozenset(functions) | (_declaring(kind, modules) if "output" in roots else frozenset())
+
+
+def _declaring(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
+    """Return the class that declares the output of a method, if it is of its program."""
+    owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
+    return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
+
+
+def _attributes(kind: type, names: Collection[str]) -> Iterator[Any]:
+    """Yield the functions behind some attributes of a class, and the classes that they are."""
+    for name in sorted(names):
+        above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
+        for value in above:
+            function = _function(value)
+            yield function
+            if not (inspect.isfunction(function) and _calls_super(function)):
+                break
+
+
+def _function(value: Any) -> Any:
+    """Return the function of a method, a property or the like; anything else as it is."""
+    if isinstance(value, property):
+        return value.fget
+    if isinstance(value, cached_property):
+        return value.func
+    if isinstance(value, classmethod | staticmethod):
+        return value.__func__
+    return value
+
+
+def _node(function: Any) -> Node | None:
+    return _tree(function.__module__).get(function.__qualname__)
+
+
+def _names(function: Any) -> set[str]:
+    """Return the names of all attributes that a function takes."""
+    node = _node(function)
+    return (
+        {node.attr for node in ast.walk(node) if isinstance(node, ast.Attribute)} if node else set()
+    )
+
+
+def _calls_super(function: Any) -> bool:
+    node = _node(function)
+    return node is not None and any(
+        isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(node)
+    )
+
+
+def _globals(function: Any) -> Iterator[Any]:
+    """Yield what a function names of its module, and of other modules that it names."""
+    node, existing = _node(function), function.__globals__
+    for item in ast.walk(node) if node else ():
+        if isinstance(item, ast.Name):
+            yield existing.get(item.id)
+        elif isinstance(item, ast.Attribute) and isinstance(item.value, ast.Name):
+            home = existing.get(item.value.id)
+            if inspect.ismodule(home):
+                yield getattr(home, item.attr, None)
+
+
+@lru_cache(maxsize=64)
+def _tree(module: str) -> dict[str, Node]:
+    """Return the functions and classes of a module by what Python calls them."""
+    nodes: dict[str, Node] = {}
+
+    def gather(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, Node):
+                nodes[prefix + node.name] = node
+            if isinstance(node, ast.ClassDef):
+                gather(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                gather([node for node in ast.walk(node) if isinstance(node, Node)], prefix)
+
+    gather(ast.parse(module_source(module)).body, "")
+    return nodes

@@ -1,0 +1,275 @@
+"""Which bounds keep their units: of claims and errata, before any run. See `units`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import get_parameters
+from pfbench.base.counts import Counts
+from pfbench.base.errors import RefusedError, format_error
+from pfbench.verification.claim import Claim, Erratum
+from pfbench.verification.parameter_units import UNITS
+from pfbench.verification.schedule_homogeneity import (
+    ACCURACIES,
+    USUAL,
+    Homogeneity,
+    accuracy_unit,
+    compute_scaled_schedule,
+    find_departures,
+)
+from pfbench.verification.schedules import PublishedSchedule, ScheduleRequest, schedule_as_published
+from pfbench.verification.statements.bound import Bound
+from pfbench.verification.statements.error_law import ErrorLaw, Past
+from pfbench.verification.statements.exact_counts import ExactCounts
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    ParameterNamespace,
+    has_schedule,
+    problems,
+)
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import (
+    GRADIENT,
+    NUMBER,
+    ONE,
+    QUANTITIES,
+    SQUARE,
+    Departure,
+    Scaling,
+    Unit,
+    departure,
+    format_unit,
+    infer_unit,
+    is_real_number,
+    rescale_constants,
+)
+
+_NO_FORMULA = {
+    "rate": "exponents have no unit",
+    "identity": "both sides are the same thing",
+    "count": "whole numbers have no unit",
+    "certificate": "it is a transcript",
+    "law": "it is compared with what is computed of the problem",
+    "computed": "it is computed of the whole class",
+    "separation": "it compares numbers of calls",
+}
+
+Case = Callable[[Scaling], tuple[Any, Any]]
+"""Constants and parameters of a claim in other units."""
+
+
+def check_claim(claim: Claim) -> Homogeneity:
+    """Return whether the bound of a claim scales like what it bounds, with all its settings."""
+    reported = partial(
+        Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
+    )
+    try:
+        results = [*_formulas(claim), *_kind_name(claim), *_check_printed_schedule(claim)]
+    except Exception as error:  # somebody's own functions may raise anything
+        return reported(homogeneous=None, description=format_error(error).rstrip("."))
+    names = [name for name, right in results if not right]
+    if names or results:
+        text = "; ".join(dict.fromkeys(names or [name for name, _ in results]))
+        return reported(homogeneous=not names, description=text)
+    return reported(
+        homogeneous=None, description=_NO_FORMULA.get(claim.kind, "it states no formula")
+    )
+
+
+def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
+    """Yield whether the two forms of an erratum keep their units, where these are formulas."""
+    forms = {"printed": erratum.printed_formula, "right": erratum.corrected_formula}
+    for form, value in forms.items():
+        if value is not None:
+            text, is_kept = _describe(value.name, value.departure(), value.unit)
+            kind = f"erratum as {form.replace('right', 'corrected')}"
+            yield Homogeneity(name=erratum.name, kind=kind, homogeneous=is_kept, description=text)
+
+
+# --- what a claim states --------------------------------------------------------------------------
+
+
+def _describe(subject: str, gone: Departure | None, unit: Unit) -> tuple[str, bool]:
+    """Return what was looked at, or how it departs from its unit; and whether it keeps that."""
+    return (str(gone), False) if gone else (f"{subject} ({format_unit(unit)})", True)
+
+
+def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
+    return (
+        _describe(formula.name, formula.departure(), formula.unit) for formula in claim.formulas
+    )
+
+
+def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
+    """Yield of a claim about a schedule whether what its source prints keeps the units."""
+    published = getattr(claim.check, "keywords", {}).get("published")
+    if getattr(claim.check, "func", None) is not schedule_as_published or published is None:
+        return
+    own = Trial(claim).claim_algorithm
+    existing = accuracy_unit(own, USUAL[-1])
+    offs: list[list[str]] = []
+    for unit in [existing] if existing else ACCURACIES:
+        created = [
+            partial(_compute_printed_schedule, own, published, request, unit)
+            for request in published.requests
+        ]
+        departures = [find_departures(item) for item in created]
+        offs.append(
+            [text for departures in departures for text in departures.real + departures.integers]
+        )
+    best = min(offs, key=len)
+    yield (best[0], False) if best else ("the printed schedule", True)
+
+
+def _compute_printed_schedule(
+    own: Any, published: PublishedSchedule, request: ScheduleRequest, unit: Unit, scaling: Scaling
+) -> Mapping[str, Any]:
+    """Return the schedule that a source prints, for what is asked in other units."""
+    products = {
+        name: value * scaling.factor(_parameter_unit(own, name)) if is_real_number(value) else value
+        for name, value in request.parameters.items()
+    }
+    other = replace(
+        request,
+        epsilon=request.epsilon * scaling.factor(unit),
+        constants=scaling.constants(request.constants),
+        parameters=products,
+    )
+    return published.schedule(other)
+
+
+def _kind_name(claim: Claim) -> Iterator[tuple[str, bool]]:
+    """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
+    check = claim.check
+    if not isinstance(check, Bound | ExactCounts | ErrorLaw):
+        return
+    trial = Trial(claim)
+    _, problem = next(problems(trial))
+    settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
+    for label, setting in settings.items():
+        explicit = {} if callable(setting.parameters) else setting.parameters
+        tried = (
+            list(_check_setting(claim, label, _case(trial, setting, problem, units), problem))
+            for units in _unit_choices(trial, explicit)
+        )
+        first = next(tried)
+        yield from next(
+            (item for item in (first, *tried) if all(right for _, right in item)), first
+        )
+
+
+def _check_setting(
+    claim: Claim, label: str, case: Case, problem: Any
+) -> Iterator[tuple[str, bool]]:
+    departures = find_departures(partial(_scale_arguments, case))
+    yield from ((integer, False) for integer in departures.real + departures.integers)
+    for name, point, unit in _bounds(claim, case, problem):
+        subject = ", ".join(filter(None, (name, label)))
+        yield _describe(subject, departure(subject, point, unit), unit or infer_unit(point))
+
+
+def _bounds(
+    claim: Claim, case: Case, problem: Any
+) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
+    """Yield the bounds of a word as functions of a scaling, each with its name and unit."""
+    check = claim.check
+    if isinstance(check, ExactCounts):
+
+        def counts(scaling: Scaling) -> Any:
+            formula = check.formula(*case(scaling))
+            return list((formula.as_dict() if isinstance(formula, Counts) else formula).values())
+
+        yield "the count", counts, NUMBER
+    elif isinstance(check, ErrorLaw):
+        for name, law, unit in (("square", check.square, SQUARE), ("mean", check.mean, GRADIENT)):
+            if law is not None:
+                yield name, partial(_law, law, case, problem), unit
+    elif isinstance(check, Bound):
+        named = QUANTITIES.get(check.quantity) if isinstance(check.quantity, str) else None
+        bounds = claim.units.get("of", named)
+        for name, bound in check.bounds.items():
+            for t in (1, 7) if check.statistic in ("every", "step", "least") else (None,):
+                other_reported = () if t is None else (t,)
+                label = f"the bound {name}".strip()
+
+                def bound_value(
+                    scaling: Scaling, upper: Any = bound, reported: Any = other_reported
+                ) -> Any:
+                    return upper(*case(scaling), *reported)
+
+                yield label, bound_value, bounds
+
+
+def _scale_arguments(case: Case, scaling: Scaling) -> Mapping[str, Any]:
+    return vars(case(scaling)[1])
+
+
+def _law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
+    x = np.asarray(problem.start(), dtype=float)
+    error = np.linspace(1.0, 2.0, x.size).reshape(x.shape) * scaling.factor(GRADIENT)
+    moved = np.linspace(3.0, 1.0, x.size).reshape(x.shape) * scaling.x
+    return law(*case(scaling), Past(t=1, x=x * scaling.x, error=error, step=moved, problem=problem))
+
+
+def _case(trial: Trial, setting: ClaimSetting, problem: Any, full_list: Mapping[str, Unit]) -> Case:
+    """Return constants and parameters of a claim as a function of the units."""
+    own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
+    statement = problem.constants(problem.start())
+    existing = statement if setting.constants is None else setting.constants(problem)
+    explicit = {} if callable(setting.parameters) else setting.parameters
+
+    def case(scaling: Scaling) -> tuple[Any, Any]:
+        constants = rescale_constants(existing, scaling, units)
+        parameters = setting.parameters(constants) if callable(setting.parameters) else explicit
+        products = {
+            name: value * scaling.factor(full_list[name]) if name in full_list else value
+            for name, value in parameters.items()
+        }
+        epsilon = products.pop("epsilon", None)
+        if epsilon is not None:
+            if own is not None and has_schedule(own):
+                products = get_parameters(
+                    own.theory(epsilon, scaling.constants(statement), **products)
+                )
+            products["epsilon"] = epsilon
+        return constants, ParameterNamespace(**products)
+
+    return case
+
+
+def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
+    """Yield units of the real parameters that a claim states by name, the likeliest first.
+
+    A name does not tell them all: a step of Frank-Wolfe is a number, one along a gradient is none.
+    """
+    own = trial.claim_algorithm if trial.claim.algorithm else None
+    choices = {
+        name: [trial.claim.units[name]]
+        if name in trial.claim.units
+        else list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
+        for name, value in explicit.items()
+        if is_real_number(value)
+    }
+    for units in product(*choices.values()):
+        yield dict(zip(choices, units, strict=True))
+
+
+def _parameter_unit(method: Any, name: str) -> Unit:
+    """Return the unit of a method's parameter: its schedule's; else that which its name has."""
+    if name == "epsilon":
+        return accuracy_unit(method, USUAL[-1]) or GRADIENT
+    if has_schedule(method):
+        unit = accuracy_unit(method, USUAL[-1]) or GRADIENT
+        created = partial(compute_scaled_schedule, method, "theory", 0.05, unit, USUAL[1])
+        try:
+            if is_real_number(created(ONE).get(name)):
+                return infer_unit(lambda by: created(by)[name])
+        except (RefusedError, TypeError, OverflowError):
+            pass
+    if name == "step" and "lo" in getattr(method, "requires", ()):
+        return NUMBER
+    return UNITS.get(name, (NUMBER,))[0]

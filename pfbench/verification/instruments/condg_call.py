@@ -1,0 +1,103 @@
+"""One call of condg, held to exact line search.
+
+condg(l, u, lambda, eta) ends where the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
+at most eta. What it returns is not determined by that, so each answer's gap is computed anew; where
+the answer is that of exact line search, its linear minimisations are, too.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.problems.base import FiniteSum
+
+_SAME = 1e-6
+"""Answers of condg this near to those of exact line search are taken for them."""
+
+_FOLLOWED = 300
+"""Steps for which exact line search is followed, while rounding does not decide where it goes."""
+
+_TIE_MARGIN = 1e-12
+"""How far aside it begins a second time, as much as rounding adds up to: while both stay within
+`_SAME` their path is determined; beyond, an answer is on it that is as near as this."""
+
+
+def max_calls(D: float, lam: float, eta: float) -> int:
+    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of one condg (Jaggi 2013 theorem 2)."""
+    return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
+
+
+@dataclass(frozen=True)
+class CondgCall:
+    """One call of condg: l, u, lambda, eta, and what it returned."""
+
+    problem: FiniteSum
+    l: Floats  # noqa: E741
+    u: Floats
+    lam: float
+    eta: float
+    answer: Floats
+
+    @property
+    def gap(self) -> float:
+        """The gap at the answer, over eta."""
+        return self._gap(self.answer)[0] / self.eta
+
+    @property
+    def calls(self) -> int | None:
+        """The linear minimisations that exact line search needs; None if it went elsewhere, or far.
+
+        An answer elsewhere on its path is line search's that does not stop where it must.
+        """
+        return self._replay[0]
+
+    @property
+    def leaves_source_path(self) -> bool:
+        """Whether exact line search never comes to the answer: its phi falls below, elsewhere."""
+        return self._replay[1]
+
+    @cached_property
+    def _replay(self) -> tuple[int | None, bool]:
+        x, needed, passed = self.u, 0, False
+        signs = np.resize((1.0, -1.0, -1.0), x.shape)
+        aside = x + _TIE_MARGIN * max(1.0, float(np.abs(x).max())) * signs
+        sure = True
+        for calls in range(1, _FOLLOWED):
+            gap, v = self._gap(x)
+            deviation = self.answer - x
+            sure = sure and float(np.abs(x - aside).max()) <= _SAME
+            passed = passed or float(np.abs(deviation).max()) <= (_SAME if sure else _TIE_MARGIN)
+            # phi only falls on the way: where it is below the answer's, that is elsewhere.
+            below = self._slope(x) @ deviation + deviation @ deviation / (2.0 * self.lam) > 0.0
+            if sure and below and not passed:
+                return None, True
+            if gap <= self.eta and not needed:
+                needed = calls
+            if needed and passed:
+                return needed, False
+            if gap <= 0.0 or not (v - x).any():
+                return None, sure and not passed
+            x, aside = self._exact_step(x, gap, v), self._exact_step(aside, *self._gap(aside))
+        return None, False
+
+    def _exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
+        """Return where exact line search leads from x toward v."""
+        d = v - x
+        length = float(d @ d)
+        return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
+
+    @property
+    def max_calls(self) -> int:
+        """The most linear minimisations; see `max_calls`."""
+        return max_calls(self.problem.set.diameter, self.lam, self.eta)
+
+    def _slope(self, x: Floats) -> Floats:
+        return np.asarray(self.l + (x - self.u) / self.lam)
+
+    def _gap(self, x: Floats) -> tuple[float, Floats]:
+        g = self._slope(x)
+        v = self.problem.lo(g)
+        return float(g @ (x - v)), v

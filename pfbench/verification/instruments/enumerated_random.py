@@ -1,0 +1,369 @@
+"""Random streams whose draws are chosen, so that means over all draws are exact.
+
+They are generators of numpy by type, so that a method may draw as it likes: any form of `integers`,
+`choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
+`multinomial`, `spawn`, and a single `random()` that is only compared, as in ``rng.random() < p``.
+Each is a sequence of choices among equally likely options, or options with given probabilities.
+What is no such choice (an array of `random`, `normal`, the raw bits) raises `NotEnumerable`: then a
+check samples.
+"""
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from operator import index
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+
+Outcome = TypeVar("Outcome")
+
+MOST_BRANCHES = 20_000
+"""So many sequences of draws are enumerated at most."""
+
+_MOST_OPTIONS = 4096
+
+
+def rounding_key(array: Floats) -> bytes:
+    """Return an array up to rounding: what was told, or computed, in different ways is the same."""
+    return (np.round(array, 9) + 0.0).tobytes()
+
+
+class NotEnumerable(Exception):
+    """An algorithm drew random numbers in a way that cannot be enumerated."""
+
+
+class NotRepeatable(NotEnumerable):
+    """An algorithm draws from a stream of its own, so that no run of it can be repeated."""
+
+
+class EnumerableGenerator(np.random.Generator):
+    """A generator whose every draw is a choice among finitely many options.
+
+    A subclass says which option is taken. No exception but `NotEnumerable` leaves a draw: whether
+    numpy refuses the arguments too is seen where the method is run on a generator of numpy.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+
+    @abstractmethod
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Return one of 0 .. options-1, equally likely unless their chances are given."""
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:
+        """As numpy's, for a range of numbers."""
+        first, end = (0, low) if high is None else (low, high)
+        if not (np.ndim(first) == 0 and np.ndim(end) == 0):
+            raise NotEnumerable("it draws integers from several ranges at once")
+        first, options = int(first), int(end) - int(first) + bool(endpoint)
+        firsts = [first + self._choose_one(options) for _ in range(_number(size))]
+        return _reshape(np.array(firsts, dtype=dtype), size)
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:
+        """As numpy's; without replacement one after the other among those that are left."""
+        options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+        count = _number(size)
+        if not replace:
+            if p is not None:
+                raise NotEnumerable("it draws without replacement and with unequal chances")
+            distinct = self._choose_distinct(options, count)
+        elif p is None:
+            distinct = [self._choose_one(options) for _ in range(count)]
+        else:
+            distinct = [self.choose(options, [float(item) for item in p]) for _ in range(count)]
+        reshape = _reshape(np.array(distinct, dtype=np.int64), size)
+        return reshape if np.ndim(a) == 0 else np.take(np.asarray(a), reshape, axis=axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """As numpy's."""
+        if np.ndim(x) == 0:
+            return np.array(self._choose_distinct(int(x), int(x)), dtype=np.int64)
+        array = np.asarray(x)
+        k = array.shape[axis]
+        return np.take(array, self._choose_distinct(k, k), axis=axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+        """As numpy's, for a flat array."""
+        if np.ndim(x) != 1:
+            raise NotEnumerable("it permutes the slices of an array")
+        permutation = self.permutation(x)
+        if out is None:
+            return permutation
+        out[...] = permutation
+        return out
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """As numpy's."""
+        k = np.shape(x)[axis]
+        order = self._choose_distinct(k, k)
+        if isinstance(x, np.ndarray):
+            x[...] = np.take(x, order, axis=axis)
+        else:
+            x[:] = [x[i] for i in order]
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """As numpy's, for one number of draws and one list of chances."""
+        if np.ndim(n) or np.ndim(pvals) != 1:
+            raise NotEnumerable("it draws several multinomial laws at once")
+        cells = list(_cells(int(n), len(pvals)))
+        chances = [_chance(cell, pvals) for cell in cells]
+        sample = [cells[self.choose(len(cells), chances)] for _ in range(_number(size))]
+        table = np.array(sample, dtype=np.int64)
+        return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Return a uniform number of which only comparisons are known."""
+        if size is not None or out is not None:
+            raise NotEnumerable("it draws an array with rng.random, which cannot be enumerated")
+        return LazyUniform(self.choose)
+
+    def spawn(self, n_children: int) -> Any:
+        """Return streams that draw on: what each draws is independent all the same."""
+        return [self for _ in range(n_children)]
+
+    @property
+    def bit_generator(self) -> Any:
+        """Raw bits cannot be enumerated."""
+        raise NotEnumerable("it takes rng.bit_generator, which cannot be enumerated")
+
+    def __reduce__(self) -> Any:
+        raise NotEnumerable("it copies its random stream, which cannot be enumerated")
+
+    def _choose_one(self, options: int) -> int:
+        if not 0 < options <= _MOST_OPTIONS:
+            raise NotEnumerable(f"it draws one of {options}")
+        return self.choose(options)
+
+    def _choose_distinct(self, options: int, count: int) -> list[int]:
+        if count > options:
+            raise NotEnumerable(f"it draws {count} of {options} without replacement")
+        left = list(range(options))
+        return [left.pop(self._choose_one(len(left))) for _ in range(count)]
+
+
+class LazyUniform:
+    """A number drawn uniformly from [0, 1), of which only comparisons with numbers are known.
+
+    Each comparison is a choice: which of the parts of the interval that is still possible holds it.
+    All else that one does with a number fails, as it would need the number itself.
+
+    Parameters
+    ----------
+    choose
+        See `EnumerableGenerator.choose`.
+    """
+
+    def __init__(self, choose: Callable[[int, Sequence[float]], int]) -> None:
+        self._choose, self._low, self._high = choose, 0.0, 1.0
+
+    def __lt__(self, number: Any) -> bool:
+        split = float(number)
+        if not self._low < split < self._high:
+            return split >= self._high
+        share = (split - self._low) / (self._high - self._low)
+        below = self._choose(2, (share, 1.0 - share)) == 0
+        self._low, self._high = (self._low, split) if below else (split, self._high)
+        return below
+
+    def __ge__(self, number: Any) -> bool:
+        return not self < number
+
+    __le__, __gt__ = __lt__, __ge__
+
+    def __bool__(self) -> bool:
+        raise NotEnumerable("it takes a uniform number for a truth, which cannot be enumerated")
+
+    __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def raise_unscripted(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
+        raise NotEnumerable(f"it draws with rng.{name}, which cannot be enumerated")
+
+    return raise_unscripted
+
+
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in vars(EnumerableGenerator):
+        setattr(EnumerableGenerator, _name, _refusal(_name))
+
+
+def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a draw of which bad arguments raise `NotEnumerable`, too."""
+
+    def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
+        try:
+            return draw(self, *args, **keywords)
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            raise NotEnumerable(f"it draws in a way that is not followed ({error})") from error
+
+    check_draw.__doc__ = draw.__doc__
+    return check_draw
+
+
+for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multinomial", "spawn"):
+    setattr(EnumerableGenerator, _name, _translate_errors(vars(EnumerableGenerator)[_name]))
+
+
+class ReplayGenerator(EnumerableGenerator):
+    """A stream that replays given indices among n, in order.
+
+    Any other draw raises `NotEnumerable`. With rows of an `orthogonal_array` means and mean squares
+    are exact though only pairs of draws take all values.
+    """
+
+    def __init__(self, indices: npt.ArrayLike, n: int) -> None:
+        super().__init__()
+        self._indices, self._n, self._position = np.asarray(indices, dtype=np.int64), n, 0
+
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Return the next index of the script."""
+        if options != self._n or chances is not None:
+            raise NotEnumerable(f"it draws one of {options}, not of {self._n}")
+        if self._position == len(self._indices):
+            raise NotEnumerable("it draws more indices than its batch")
+        self._position += 1
+        return int(self._indices[self._position - 1])
+
+
+class _BranchGenerator(EnumerableGenerator):
+    """A stream that follows given choices, then takes the first option, and notes them all."""
+
+    def __init__(self, value: Sequence[int], limit: int) -> None:
+        super().__init__()
+        self._prefix, self._remaining = value, limit
+        self.choices: list[tuple[int, int, float]] = []
+
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Take the given option, else the first."""
+        position = len(self.choices)
+        option = self._prefix[position] if position < len(self._prefix) else 0
+        if position >= len(self._prefix):
+            self._remaining //= options
+            if self._remaining == 0:
+                raise NotEnumerable("it draws so much that not all draws can be enumerated")
+        chance = 1.0 / options if chances is None else float(chances[option])
+        self.choices.append((option, options, chance))
+        return option
+
+
+def enumerate_draws(
+    outcome: Callable[[EnumerableGenerator], Outcome], limit: int = MOST_BRANCHES
+) -> Iterator[tuple[float, Outcome]]:
+    """Yield the chance and the outcome of every sequence of draws.
+
+    Parameters
+    ----------
+    outcome
+        What to do with a random stream; called once for each sequence of draws.
+    limit
+        So many sequences are enumerated at most.
+
+    Raises
+    ------
+    Unscripted
+        If it draws what is no choice among finitely many options, or there are too many.
+    """
+    following: list[int] | None = []
+    for _ in range(limit):
+        if following is None:
+            return
+        stream = _BranchGenerator(following, limit)
+        result = outcome(stream)
+        chance = math.prod(chance for _, _, chance in stream.choices)
+        if chance > 0.0:
+            yield chance, result
+        following = _following(stream.choices)
+    if following is not None:
+        raise NotEnumerable(f"it has more than {limit} sequences of draws")
+
+
+def _following(selected: Sequence[tuple[int, int, float]]) -> list[int] | None:
+    """Return the choices that come after these in the order of all; None after the last."""
+    for position in range(len(selected) - 1, -1, -1):
+        option, options, _ = selected[position]
+        if option + 1 < options:
+            return [number for number, _, _ in selected[:position]] + [option + 1]
+    return None
+
+
+def _number(size: Any) -> int:
+    return math.prod(_shape(size))
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    """Return the shape that a size asks for; TypeError or ValueError if it asks for none."""
+    if size is None:
+        return ()
+    shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
+    if min(shape, default=0) < 0:
+        raise ValueError("a size is negative")
+    return shape
+
+
+def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
+    return resamples[0] if size is None else resamples.reshape(_shape(size))
+
+
+def _cells(n: int, k: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to write n as a sum of k counts."""
+    if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
+        raise NotEnumerable(f"it draws {n} at once among {k}")
+    for bars in itertools.combinations(range(n + k - 1), k - 1):
+        ends = (-1, *bars, n + k - 1)
+        yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))
+
+
+def _chance(cell: Sequence[int], chances: Sequence[float]) -> float:
+    ways = math.factorial(sum(cell)) // math.prod(math.factorial(k) for k in cell)
+    return ways * math.prod(float(p) ** k for p, k in zip(chances, cell, strict=True))
+
+
+def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
+    """Return all rows (a + b t), t < columns, over the field of q = 2^bits elements.
+
+    Shape (q^2, columns), columns <= q. Each pair of columns takes every pair of values once: drawn
+    uniformly, a row's entries are uniform and pairwise independent, so a mean square over the rows
+    is the exact one over independent draws.
+
+    Raises
+    ------
+    InputError
+        If there are more columns than elements.
+    """
+    q = 1 << bits
+    if columns > q:
+        raise InputError(f"an orthogonal array over {q} elements has at most {q} columns.")
+    polynomial = {1: 3, 2: 7, 3: 11, 4: 19, 5: 37, 6: 67}[bits]
+    products = np.zeros((q, columns), dtype=np.int64)
+    for b in range(q):
+        for t in range(columns):
+            a, c, product = b, t, 0
+            while c:
+                product ^= a if c & 1 else 0
+                a, c = a << 1, c >> 1
+                a ^= polynomial if a & q else 0
+            products[b, t] = product
+    offsets = np.arange(q)[:, None, None]
+    return np.asarray((products[None] ^ offsets).reshape(q * q, columns))

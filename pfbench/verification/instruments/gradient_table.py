@@ -1,0 +1,46 @@
+"""A table of component gradients, for problems that know many of these at one point at once."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.sample import Indices, weight_indices
+
+
+class StoredGradients:
+    """The gradient of each component where it was last asked.
+
+    Parameters
+    ----------
+    n
+        Number of components.
+    gradients
+        Returns those of some components at a point, one a row; numbers where points have one entry.
+    x
+        The point at which it is filled.
+    """
+
+    def __init__(self, n: int, gradients: Callable[[Integers, Floats], Floats], x: Floats) -> None:
+        self._gradients = gradients
+        self._table = gradients(np.arange(n), x)
+        self._sum = self._table.sum(axis=0)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of what is stored."""
+        return np.atleast_1d(self._sum / len(self._table))
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        i, weights = weight_indices(sample)
+        return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, and store the new gradients."""
+        difference = self.difference(sample, x)
+        i = np.unique(weight_indices(sample)[0])
+        new = self._gradients(i, x)
+        self._sum = self._sum + (new - self._table[i]).sum(axis=0)
+        self._table[i] = new
+        return difference

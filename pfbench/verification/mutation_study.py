@@ -1,0 +1,306 @@
+"""The study of a method's generated faults: which are noticed, by which claim; as Markdown."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pfbench.verification.claim import Claim
+from pfbench.verification.faults.fault import AdmissibleFault, Fault
+from pfbench.verification.session import Session, select_by_effort
+from pfbench.verification.verdict import Verdict
+
+AtSize = Callable[[Fault], Claim | None]
+"""Returns the claim in whose long runs a late fault should change something."""
+
+_MOST_KILLED = 2
+"""After so many killed checks a fault is held to no further claim: it does not end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudiedFault:
+    """What became of one fault.
+
+    Attributes
+    ----------
+    fault
+        The fault.
+    equivalent
+        Why it changes nothing, in words; empty if it does, or that was not decided.
+    admissible
+        The line of proof that covers it; empty if none does.
+    verdicts
+        The verdicts on it, in the order in which it was held to claims; the last notices it if
+        one does.
+    """
+
+    fault: Fault
+    equivalent: str = ""
+    admissible: str = ""
+    verdicts: Sequence[Verdict] = field(default_factory=tuple)
+
+    @property
+    def caught_by(self) -> str | None:
+        """The name of the claim that notices it; None if none does."""
+        return next(
+            (verdict.claim.name for verdict in self.verdicts if verdict.catches_fault), None
+        )
+
+    @property
+    def raises_error(self) -> bool:
+        """Whether it was found because it raised, not by a number."""
+        return any(
+            verdict.catches_fault and verdict.verdict == "failed" for verdict in self.verdicts
+        )
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether a check of it did not come to its end."""
+        return any(verdict.lost for verdict in self.verdicts)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it should be found: it is neither equivalent nor admissible."""
+        return not (self.equivalent or self.admissible)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --mutants --json`` writes it."""
+        fault = self.fault
+        return {
+            "fault": fault.name,
+            "method": fault.method,
+            "function": fault.function,
+            "operator": fault.operator,
+            "where": fault.location,
+            "before": fault.change.line_before,
+            "after": fault.change.line_after,
+            "found_by": self.caught_by,
+            "equivalent": self.equivalent or None,
+            "admissible": self.admissible or None,
+        }
+
+
+@dataclass(frozen=True)
+class DetectionRate:
+    """How many of some faults that should be found were found."""
+
+    caught: int
+    total: int
+
+    def __str__(self) -> str:
+        percent = f" ({100.0 * self.caught / self.total:.1f} %)" if self.total else ""
+        return f"{self.caught} of {self.total}{percent}"
+
+
+def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
+    """Return the share of the faults found, of those neither equivalent nor admissible."""
+    counted = [study for study in studied_faults if study.is_counted]
+    return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
+
+
+def catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
+    """Return how many faults each claim was the first to find, the most first."""
+    return dict(
+        Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
+    )
+
+
+def study(
+    sessions: Sequence[Session],
+    faults: Sequence[Fault],
+    claims_of: Callable[[Fault], Sequence[Claim]],
+    admissible: Sequence[AdmissibleFault] = (),
+    at_size: AtSize | None = None,
+) -> list[StudiedFault]:
+    """Find the faults that change nothing, and hold the others to claims until one notices it.
+
+    Parameters
+    ----------
+    sessions
+        How and where they are put to the test; what the first does not find is put to the next,
+        which may make more effort.
+    faults
+        The faults.
+    claims_of
+        The claims that a fault is held to, those of a session's effort; the quickest first.
+    admissible
+        Which faults keep the theorem, and why.
+    at_size
+        See `AtSize`; late faults are compared nowhere if not given.
+
+    Raises
+    ------
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    """
+    same = _equivalent(sessions[0], faults, at_size)
+    studies = [
+        StudiedFault(
+            fault=fault,
+            equivalent=equivalent,
+            admissible=next((item.reason for item in admissible if item.covers(fault)), ""),
+        )
+        for fault, equivalent in zip(faults, same, strict=True)
+    ]
+    for session in sessions:
+        quickest_firsts = [
+            _quickest_first(claims_of(study.fault), session.effort)
+            if study.is_counted and study.caught_by is None
+            else ()
+            for study in studies
+        ]
+        claims = _run_claims(session, faults, quickest_firsts)
+        studies = [
+            replace(study, verdicts=(*study.verdicts, *verdicts))
+            for study, verdicts in zip(studies, claims, strict=True)
+        ]
+    return studies
+
+
+def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | None) -> list[str]:
+    """Return why each fault changes nothing; a late one changes nothing on small problems."""
+    early, late = (
+        [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
+    )
+    results = dict(zip(early, session.compare(early), strict=True))
+    if at_size:
+        results |= zip(late, session.compare(late, at_size), strict=True)
+    return [results.get(fault, "") for fault in faults]
+
+
+def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
+    return sorted(select_by_effort(claims, effort), key=lambda claim: claim.seconds(effort))
+
+
+def _run_claims(
+    session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
+) -> list[list[Verdict]]:
+    """Hold each fault to its claims, one after the other, until one notices it."""
+    verdicts: list[list[Verdict]] = [[] for _ in faults]
+    waiting = [k for k in range(len(faults)) if claims[k]]
+    while waiting:
+        answers = session.test_fault([(claims[k][len(verdicts[k])], faults[k]) for k in waiting])
+        for k, verdict in zip(waiting, answers, strict=True):
+            verdicts[k].append(verdict)
+        waiting = [
+            k for k in waiting if len(verdicts[k]) < len(claims[k]) and _is_undecided(verdicts[k])
+        ]
+    return verdicts
+
+
+def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
+    killed = sum(verdict.lost for verdict in verdicts)
+    return not verdicts[-1].catches_fault and killed < _MOST_KILLED
+
+
+# --- as Markdown ----------------------------------------------------------------------------------
+
+
+def group_by_method(studied_faults: Sequence[StudiedFault]) -> Mapping[str, list[StudiedFault]]:
+    """Return the studied faults of each method, in their order."""
+    return _group_by_method(studied_faults, lambda fault: fault.method)
+
+
+def _group_by_method(
+    studied_faults: Sequence[StudiedFault], key: Callable[[Fault], str]
+) -> dict[str, list[StudiedFault]]:
+    faults: dict[str, list[StudiedFault]] = {}
+    for study in studied_faults:
+        faults.setdefault(key(study.fault), []).append(study)
+    return faults
+
+
+def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
+    """Return the shares found by method, operator and claim, and each fault that was not found.
+
+    Late faults have a part of their own.
+
+    Parameters
+    ----------
+    faults
+        The faults.
+    command
+        The command that made it.
+    sample
+        Which faults these are of all that there are, in words.
+    """
+    early, late = (
+        [study for study in faults if study.fault.is_late == is_late] for is_late in (False, True)
+    )
+    lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
+    if early:
+        lines += [f"Found of those neither equivalent nor admissible: {detection_rate(early)}.", ""]
+        lines += [*_shares("method", group_by_method(early)), "", *_operator_rows(early)]
+        lines += ["", *_claim_rows(early), *_fault_rows(early)]
+    if late:
+        lines += ["", "## Late faults", "", LATE, ""]
+        lines += [f"Found of those that change a run of that size: {detection_rate(late)}.", ""]
+        lines += [*_operator_rows(late), "", *_claim_rows(late), *_fault_rows(late)]
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+LATE = (
+    "Each acts only beyond a number of iterations, epochs or rounds, beyond an index, or beyond a "
+    "norm, which is drawn. Equivalent is one that changes no state and no count of the runs at the "
+    "size of use."
+)
+"""What late faults are."""
+
+
+def _shares(subject: str, of_names: Mapping[str, Sequence[StudiedFault]]) -> list[str]:
+    head = f"| {subject} | faults | equivalent | admissible | found | that raise |"
+    rows = [_row(name, faults) for name, faults in of_names.items()]
+    return [head, "| --- | --- | --- | --- | --- | --- |", *rows]
+
+
+def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
+    faults = _group_by_method(studied_faults, lambda fault: fault.operator)
+    return _shares("operator", dict(sorted(faults.items())))
+
+
+def _claim_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
+    rows = [f"| {name} | {number} |" for name, number in catches_by_claim(studied_faults).items()]
+    return ["| claim | found first |", "| --- | --- |", *rows]
+
+
+def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
+    lines: list[str] = []
+    for title, chosen in (
+        ("Not found", list_missed_faults(studied_faults)),
+        ("Admissible", _admissible(studied_faults)),
+    ):
+        if chosen:
+            lines += ["", f"## {title}", "", "| method | place | operator | before | after | why |"]
+            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, chosen)]
+    return lines
+
+
+def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
+    """Return the faults that should be found and were not."""
+    return [study for study in studied_faults if study.is_counted and study.caught_by is None]
+
+
+def _admissible(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
+    return [study for study in studied_faults if study.admissible and not study.equivalent]
+
+
+def _row(name: str, studied_faults: Sequence[StudiedFault]) -> str:
+    same = sum(bool(study.equivalent) for study in studied_faults)
+    covered = len(_admissible(studied_faults))
+    raising = sum(study.raises_error for study in studied_faults)
+    return f"| {name} | {len(studied_faults)} | {same} | {covered} | {detection_rate(studied_faults)} | {raising} |"  # noqa: E501
+
+
+def _line(study: StudiedFault) -> str:
+    fault = study.fault
+    why = study.admissible or ("its checks did not end" if study.is_timed_out else "")
+    cells = (fault.method, fault.location, fault.operator)
+    change = (
+        f"`{_escape_markdown(fault.change.line_before)}`",
+        f"`{_escape_markdown(fault.change.line_after)}`",
+    )
+    return f"| {' | '.join((*cells, *change))} | {_escape_markdown(why)} |"
+
+
+def _escape_markdown(text: str) -> str:
+    return text.replace("|", "\\|").replace("`", "'")

@@ -1,0 +1,91 @@
+"""The parameters that methods share: what unit each may have, and what it is tried with."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from pfbench.verification.units import (
+    CURVATURE,
+    GRADIENT,
+    LENGTH,
+    NUMBER,
+    SQUARE,
+    STEP,
+    VALUE,
+    Unit,
+)
+
+
+class SharedParameter(NamedTuple):
+    """A parameter, by the name that all methods share.
+
+    Attributes
+    ----------
+    units
+        The units that it may have.
+    default
+        What it is set to where it has no default; None if every method has one.
+    short_run_value
+        The same in the dozen steps in which a fault is looked for, where it is another value.
+    """
+
+    units: tuple[Unit, ...]
+    default: Any = None
+    short_run_value: Any = None
+
+
+PARAMETERS: Mapping[str, SharedParameter] = MappingProxyType(
+    {
+        "iterations": SharedParameter((NUMBER,), default=20, short_run_value=7),
+        "batch": SharedParameter((NUMBER,), default=3),
+        "period": SharedParameter((NUMBER,), default=5, short_run_value=3),
+        "step": SharedParameter((STEP, NUMBER, LENGTH), default=0.05, short_run_value=0.3),
+        "snapshot": SharedParameter((NUMBER,), default=11, short_run_value=7),
+        "epsilon": SharedParameter((VALUE, SQUARE, GRADIENT), default=0.1),
+        "smoothness": SharedParameter((CURVATURE,), default=2.0, short_run_value=1.5),
+        "curvature": SharedParameter((CURVATURE, VALUE), default=2.0, short_run_value=1.5),
+        "restarts": SharedParameter((NUMBER,), default=2),
+        "subepochs": SharedParameter((NUMBER,), default=2),
+        "refresh": SharedParameter((NUMBER,), default=0.3),
+        "table_weight": SharedParameter((NUMBER,), default=0.3),
+        "delay": SharedParameter((NUMBER,), default=9, short_run_value=4),
+        "tolerance": SharedParameter((VALUE, SQUARE, GRADIENT), default=0.05),
+        "diameter": SharedParameter((LENGTH,), default=2.0),
+        "alpha": SharedParameter((NUMBER,), default=0.3),
+        "floor": SharedParameter((SQUARE,), default=1.0, short_run_value=0.5),
+        "beta": SharedParameter((NUMBER,), default=0.7),
+        "lam": SharedParameter((STEP, NUMBER), default=0.3),
+        "delta": SharedParameter((VALUE,), default=1.0),
+        "sigma": SharedParameter((CURVATURE,), default=1.0, short_run_value=0.7),
+        "offset": SharedParameter((NUMBER,)),
+    }
+)
+
+WHOLE = frozenset({"iterations", "batch", "period", "snapshot", "subepochs", "restarts"})
+"""Those that are whole numbers, and say how long a run is."""
+
+UNITS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
+    {name: parameter.units for name, parameter in PARAMETERS.items()}
+)
+"""The units that a method's parameter may have."""
+
+USUAL: Mapping[str, Any] = MappingProxyType(
+    {
+        name: parameter.default
+        for name, parameter in PARAMETERS.items()
+        if parameter.default is not None
+    }
+)
+"""What a parameter without default is set to."""
+
+SHORT: Mapping[str, Any] = MappingProxyType(
+    {
+        **USUAL,
+        **{
+            name: parameter.short_run_value
+            for name, parameter in PARAMETERS.items()
+            if parameter.short_run_value is not None
+        },
+    }
+)
+"""The same for short runs."""

@@ -1,0 +1,270 @@
+"""The law of the draws: one stream of all batches, coins, picks and subsets of followed runs.
+
+The draws are concatenated in the order of the reference, so that a dependence between two batches
+of one iteration, batches that are kept for later and seeds that repeat show as repeats.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.verification.replay.draws import DrawLog
+from pfbench.verification.replay.forms import forms
+from pfbench.verification.replay.indices import Suspect, find_suspect, find_suspect_choice
+from pfbench.verification.replay.replay_instances import (
+    Case,
+    list_problem_kinds,
+    make_instance,
+    with_length,
+)
+from pfbench.verification.statistics import LEVEL
+
+_STREAMS: tuple[Mapping[str, float], ...] = (
+    {"n": 500, "batch": 120, "iterations": 60},
+    {"n": 5, "batch": 5, "iterations": 500},
+    {"n": 16, "batch": 4, "iterations": 600},
+    {"n": 10_007, "batch": 32, "iterations": 400},
+    {"n": 200_003, "batch": 200, "iterations": 16},
+    {"n": 5, "batch": 1, "iterations": 2_500},
+    {"n": 7, "batch": 5, "iterations": 3_000},
+)
+"""Sizes of the runs whose batches are tested, the quickest first."""
+
+_COINS: tuple[Mapping[str, float], ...] = (
+    {"refresh": 0.3, "iterations": 6_500},
+    {"refresh": 0.002, "iterations": 5_000},
+    {"refresh": 0.41, "iterations": 3_000},
+)
+"""Chances of coins; 1/0.41 is far from a whole number."""
+
+SEEDS, SHORT = 40, 12
+"""Runs of different seeds, and their length: a stream that is ignored has few states."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Runs whose draws are tested together.
+
+    Attributes
+    ----------
+    case
+        The problem and the parameters.
+    seeds
+        How many runs are concatenated.
+    """
+
+    case: Case
+    seeds: int = 1
+
+
+def streams(method: Any, seed: int = 0) -> Iterator[Stream]:
+    """Yield the runs whose draws are tested, of a method of the catalogue."""
+    full_list = forms(method)
+    first, kind = (
+        full_list[0].parameters,
+        list_problem_kinds(method)[0] | ({"seed": seed} if seed else {}),
+    )
+    names = {f.name for f in fields(method)}
+    if not (method.deterministic or "iterations" not in names):
+        for sizes in _STREAMS:
+            yield from _stream(method, first, kind, sizes)
+        if "refresh" in names:
+            for sizes in _COINS:
+                yield from _stream(method, first, kind, {"n": 7, "batch": 2, **sizes})
+    short = with_length(method, first, SHORT)
+    if not method.deterministic:
+        small = {"batch": 2} if "batch" in first else {}
+        yield Stream(Case(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
+        form = next((form for form in full_list if "restarts" in form.parameters), None)
+        if form is not None and "iterations" in names:
+            parameters = {**form.parameters, "iterations": SHORT}
+            yield Stream(Case(make_instance(kind), parameters), SEEDS)
+        importance = next(
+            (form for form in full_list if form.parameters.get("sampling") == "importance"), None
+        )
+        if importance is not None:
+            yield Stream(Case(make_instance(kind), with_length(method, importance.parameters, 800)))
+
+
+def _stream(
+    method: Any, first: Mapping[str, Any], kind: Mapping[str, Any], sizes: Mapping[str, Any]
+) -> Iterator[Stream]:
+    """Yield a stream of some sizes, of those that the method has; none without batches there."""
+    n = int(sizes["n"])
+    # A batch of 1 by default may be set, and is left where it is the size of the stream.
+    usual = {f.name: f.default for f in fields(method)}
+    is_set = usual.get("batch") == 1 != sizes["batch"]
+    values = {
+        name: value
+        for name, value in sizes.items()
+        if name in first or (name == "batch" and is_set)
+    }
+    if "snapshot" in first:  # a subset is no larger than n
+        values["snapshot"] = min(n, max(first["subepochs"], 3)) if "subepochs" in first else n
+    keeps_table = "table" in method.requires  # one that is queried one by one takes seconds
+    if n > (20_000 if keeps_table else n) or ("batch" not in values and n > 10):
+        return
+    parameters = {**first, **values, "iterations": sizes["iterations"]}
+    if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
+        parameters |= {"tolerance": 0.5} if "tolerance" in first else {}
+    yield Stream(Case(make_instance({**kind, "n": n}), parameters))
+
+
+@dataclass(frozen=True)
+class LawResult:
+    """What is wrong with the draws of one stream.
+
+    Attributes
+    ----------
+    wrong
+        In words; empty if nothing is.
+    step
+        The step at which that is known.
+    p_value
+        The least of all tests.
+    law
+        The law that was seen where it is another than the usual one and may be right.
+    """
+
+    wrong: str = ""
+    step: int = 0
+    p_value: float = 1.0
+    law: str = ""
+
+
+def check_law(logs: Sequence[DrawLog], n: int, chance: float | None) -> LawResult:
+    """Test the draws of followed runs, one after the other.
+
+    Parameters
+    ----------
+    logs
+        The draws of each run.
+    n
+        The number of components.
+    chance
+        The chance of a coin; None where none is flipped.
+    """
+    results = list[LawResult]()
+    batches = [batch for log in logs for batch in log.batches]
+    if batches:
+        results.append(_batches(batches, n))
+    weighted = [item for log in logs for item in log.weighted]
+    chances = next((log.chances for log in logs if log.chances is not None), None)
+    if weighted and chances is not None:
+        uniform = [(t, make_uniform(batch, chances, t)) for t, batch in weighted]
+        results.append(_batches(uniform, n, ", once its chance is evened"))
+    subsets = [subset for log in logs for subset in log.subsets]
+    if subsets:
+        results.append(_subsets(subsets, n))
+    coins = [coin for log in logs for coin in log.coins]
+    if coins and chance is not None and 0.0 < chance < 1.0:
+        results.append(_coins(coins, chance))
+    picks = [pick for log in logs for pick in log.picks]
+    for count in sorted({count for _, _, count in picks}):
+        results.append(_picks([pick for pick in picks if pick[2] == count], count))
+    wrong = [result for result in results if result.wrong]
+    lower = min((result.p_value for result in results), default=1.0)
+    if wrong:
+        first = min(wrong, key=lambda result: result.step)
+        return LawResult(first.wrong, first.step, lower)
+    return LawResult(p_value=lower, law=next((result.law for result in results if result.law), ""))
+
+
+def _batches(batches: Sequence[tuple[int, Integers]], n: int, extra: str = "") -> LawResult:
+    sample = [batch for _, batch in batches]
+    suspect, p_value = find_suspect(sample, n)
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    if _is_without_replacement(sample, n):
+        first = np.array([batch[:1] for batch in _shuffle(sample)])
+        other, p_value = find_suspect(list(first), n)
+        if other is None:
+            return LawResult(p_value=p_value, law="without replacement")
+    return LawResult(suspect.description + extra, batches[suspect.batch][0], p_value)
+
+
+def _is_without_replacement(sample: Sequence[Integers], n: int) -> bool:
+    """Return whether no batch repeats a component, although many would if they were drawn anew."""
+    sizes = np.array([len(batch) for batch in sample])
+    if sizes.max() > n:
+        return False
+    chance = (np.log1p(-np.arange(sizes.max()) / n).cumsum()[sizes - 1]).sum()
+    return all(len(np.unique(batch)) == len(batch) for batch in sample) and chance < np.log(LEVEL)
+
+
+def _shuffle(sample: Sequence[Integers]) -> list[Integers]:
+    rng = np.random.default_rng(len(sample))
+    return [rng.permutation(batch) for batch in sample]
+
+
+def _subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> LawResult:
+    """Test that subsets have no component twice, and that single ones and pairs are uniform."""
+    for t, batch in subsets:
+        if len(np.unique(batch)) < len(batch):
+            return LawResult("its subset has a component twice", t)
+    mixed = _shuffle([batch for _, batch in subsets])
+    suspect, p_value = find_suspect([batch[:1] for batch in mixed], n)
+    if suspect is None and n > 1 and len(mixed[0]) > 1:
+        pairs = [
+            np.array([batch[0] * (n - 1) + batch[1] - (batch[1] > batch[0])]) for batch in mixed
+        ]
+        suspect, of_pairs = find_suspect(pairs, n * (n - 1))
+        p_value = min(p_value, of_pairs)
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(f"of a subset {suspect.description}", subsets[suspect.batch][0], p_value)
+
+
+def _coins(coins: Sequence[tuple[int, bool]], chance: float) -> LawResult:
+    """Test the chance of coins, the waiting times, and whether a row of coins comes again."""
+    fell = [int(heads) for _, heads in coins]
+    suspect, p_value = find_suspect_choice(
+        "its coin falls heads with another chance", fell, (1.0 - chance, chance)
+    )
+    suspect = suspect or _find_repeated_row(fell, max(chance, 1.0 - chance))
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(suspect.description, coins[suspect.batch][0], p_value)
+
+
+def _find_repeated_row(fell: Sequence[int], upper: float) -> Suspect | None:
+    """Return where a row of coins comes again that is so long that chance does not explain it."""
+    T = len(fell)
+    length = int(np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(upper)))
+    keys, row = set[bytes](), np.array(fell, dtype=np.int8)
+    for t in range(T - length + 1):
+        key = row[t : t + length].tobytes()
+        if key in keys:
+            return Suspect("its coins are those of before", t + length - 1)
+        keys.add(key)
+    return None
+
+
+def _picks(picks: Sequence[tuple[int, int, int]], count: int) -> LawResult:
+    even = (1.0 / count,) * count
+    suspect, p_value = find_suspect_choice(
+        "it goes on from points that are not drawn uniformly",
+        [number for _, number, _ in picks],
+        even,
+    )
+    if suspect is None:
+        suspect, of_pairs = find_suspect([np.array([number]) for _, number, _ in picks], count)
+        p_value = min(p_value, of_pairs)
+    if suspect is None:
+        return LawResult(p_value=p_value)
+    return LawResult(suspect.description, picks[suspect.batch][0], p_value)
+
+
+def make_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
+    """Return indices that are uniform and independent if those drawn have their chances.
+
+    Each component has a part of [0, 1) as long as its chance. A uniform point of the part of what
+    was drawn is uniform in the whole, of which component k has the k-th n-th part here.
+    """
+    ends = np.cumsum(chances)
+    points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]
+    n = len(chances)
+    return np.asarray(np.clip((points / ends[-1] * n).astype(np.int64), 0, n - 1))

@@ -1,0 +1,247 @@
+"""Transcripts: the oracle queries and the states of one run, copied as they were made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.counts import COUNTED
+from pfbench.base.protocols import Problem
+from pfbench.base.sample import Sample
+from pfbench.base.state import State
+from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
+from pfbench.points import FactoredMatrix, Pattern, RankOne, SparseOperator
+from pfbench.runs.loop.steps import steps
+
+MAX_QUERIES = 200_000
+"""Minimisations and values that one step may query; one that makes more is taken not to end."""
+
+COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.replace"})
+"""Queries of component gradients."""
+
+_COUNTS: dict[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
+    "gradient": lambda n, size: ((SFO, n), (FO, 1)),
+    "table": lambda n, size: ((SFO, n),),
+    "batch": lambda n, size: ((SFO, size),),
+    "table.difference": lambda n, size: ((SFO, size),),
+    "table.replace": lambda n, size: ((SFO, size),),
+    "difference": lambda n, size: ((SFO, 2 * size),),
+    "lo": lambda n, size: ((LO, 1),),
+    "prox": lambda n, size: ((PO, 1),),
+    "value": lambda n, size: ((FV, n),),
+    "hessian": lambda n, size: ((SSO, n),),
+    "hessian.product": lambda n, size: ((HVP, n),),
+    "hessian.batch": lambda n, size: ((HVP, size),),
+}
+
+
+class UncountedError(Exception):
+    """The method queried the problem other than through its oracles."""
+
+
+class EndlessError(Exception):
+    """One step of the method does not end."""
+
+
+@dataclass(slots=True, eq=False)
+class Query:
+    """One oracle query.
+
+    Attributes
+    ----------
+    number
+        Its position in the run.
+    kind
+        The verb; of what a verb returned, ``verb.part``.
+    points
+        The points, as dense arrays.
+    indices
+        The components, repeated as they were drawn; None for queries of no components.
+    base
+        The point of the Hessians, None for other queries.
+    direction, length
+        The direction and length of a `prox`; the direction of an `lo`.
+    answer
+        The answer, not copied: a vertex is passed on as it is.
+    step
+        The number of states that had been yielded.
+    """
+
+    number: int
+    kind: str
+    points: tuple[Floats, ...]
+    indices: Integers | None
+    base: Floats | None
+    direction: Floats | None
+    length: float
+    answer: Any
+    step: int
+
+
+def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
+    """Return a copy of a point, vertex or gradient as a dense array.
+
+    A gradient on observed entries becomes a matrix that is 0 elsewhere.
+    """
+    if isinstance(x, np.ndarray):
+        observed = pattern is not None and x.shape == (pattern.n,)
+        return SparseOperator(pattern, x).dense() if observed and pattern else np.array(x)
+    if isinstance(x, FactoredMatrix | RankOne):
+        return np.array(x.matrix())
+    return np.array(x.dense()) if hasattr(x, "dense") else x
+
+
+def expand(sample: Any) -> Integers:
+    """Return the indices of a sample, repeated as they were drawn; a copy."""
+    if isinstance(sample, Sample):
+        return np.repeat(sample.indices, sample.counts)
+    return np.array(sample, dtype=np.int64)
+
+
+@dataclass(eq=False)
+class Transcript:
+    """The queries and states of one run.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    seed
+        The seed of the run.
+    queries, states
+        In their order; points, gradients and outputs of the states are dense copies.
+    point_size, gradient_size
+        The largest modulus of an entry of an iterate, and of a gradient.
+    error
+        The exception that ended the run; None if it ended by itself.
+    is_complete
+        Whether the run ended, and was not left after a number of steps.
+    """
+
+    problem: Problem
+    seed: int = 0
+    queries: list[Query] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    point_size: float = 0.0
+    gradient_size: float = 0.0
+    error: BaseException | None = None
+    is_complete: bool = True
+
+    def __post_init__(self) -> None:
+        self.pattern: Pattern | None = getattr(self.problem.start(), "pattern", None)
+        self.start: Floats = copy_dense(self.problem.start())
+        self.point_size = max(float(np.abs(self.start).max()), 1e-300)
+        self.spent = [0] * len(COUNTED)
+        self._inner = 0
+
+    def hear(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        """Add a query."""
+        self._inner += verb in ("lo", "value")
+        if self._inner > MAX_QUERIES:
+            raise EndlessError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
+        base, indices, direction, length = None, None, None, 0.0
+        if verb.startswith("hessian."):
+            base, *arguments = map(self._dense, arguments)  # type: ignore[assignment]
+        elif verb.startswith("table."):
+            arguments = arguments[1:]
+        if verb in COMPONENT_KINDS or verb == "hessian.batch":
+            indices = expand(arguments[0])
+            arguments = arguments[1:]
+        if verb == "lo":
+            direction, arguments = self._dense(arguments[0]), ()
+        elif verb == "prox":
+            direction, length = self._dense(arguments[1]), float(arguments[2])
+            arguments = arguments[:1]
+        elif verb in ("gradient", "batch"):
+            self.gradient_size = max(self.gradient_size, float(np.abs(answer).max()))
+        points = tuple(self._dense(x) for x in arguments)
+        size = 0 if indices is None else len(indices)
+        for kind, amount in _COUNTS[verb](self.problem.n, size):
+            self.spent[kind] += amount
+        self.queries.append(
+            Query(
+                len(self.queries),
+                verb,
+                points,
+                indices,
+                base,
+                direction,
+                length,
+                answer,
+                len(self.states),
+            )
+        )
+
+    def add(self, state: State) -> None:
+        """Add a state."""
+        self._inner = 0
+        point, estimate, output = (
+            None if part is None else self._dense(part)
+            for part in (state.at, state.estimate, state.output)
+        )
+        coin = None if state.coin is None else bool(state.coin)
+        copied = State(self._dense(state.x), point, estimate, output, coin)
+        self.point_size = max(self.point_size, float(np.abs(copied.x).max()))
+        if copied.estimate is not None:
+            self.gradient_size = max(self.gradient_size, float(np.abs(copied.estimate).max()))
+        self.states.append(copied)
+
+    def _dense(self, x: Any) -> Any:
+        return copy_dense(x, self.pattern)
+
+    def estimate_point(self, step: int) -> Floats:
+        """Return where the estimate of a step was formed: `at`, else the iterate before."""
+        point = self.states[step].at
+        if point is not None:
+            return np.asarray(point)
+        return np.asarray(self.states[step - 1].x) if step else self.start
+
+
+def record(
+    problem: Problem, algorithm: Any, *, seed: int = 0, max_steps: int | None = None
+) -> Transcript:
+    """Run a method and return its transcript; an exception ends it and is kept.
+
+    Parameters
+    ----------
+    problem, algorithm, seed
+        As of `steps`.
+    max_steps
+        The run is left after so many states.
+    """
+    transcript = Transcript(problem, seed)
+    try:
+        run = steps(problem, algorithm, seed=seed, listener=transcript.hear)
+        for state in run.states:
+            if run.ledger.counts_array != transcript.spent:
+                raise UncountedError(
+                    _describe_count_difference(run.ledger.counts_array, transcript.spent)
+                )
+            if not isinstance(state, State):
+                raise TypeError(f"it yields a {type(state).__name__}, not a State")
+            if not run.form.is_point(state.x):
+                raise TypeError(
+                    f"it yields {run.form.describe(state.x)}, and points are {run.form.points}"
+                )
+            transcript.add(state)
+            if len(transcript.states) == max_steps:
+                transcript.is_complete = False
+                return transcript
+        if run.ledger.counts_array != transcript.spent:
+            raise UncountedError(
+                _describe_count_difference(run.ledger.counts_array, transcript.spent)
+            )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        transcript.error = error
+    return transcript
+
+
+def _describe_count_difference(counted: list[int], created: list[int]) -> str:
+    """Return how the counts differ from the queries that were made."""
+    pairs = zip(COUNTED, counted, created, strict=True)
+    kind, number, true = next(three for three in pairs if three[1] != three[2])
+    return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

@@ -1,0 +1,380 @@
+"""The checks behind the claims about methods: their runs, their draws, their counts."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.errors import BudgetExhausted, PfbenchError, with_notes
+from pfbench.base.protocols import Problem
+from pfbench.oracles import Ledger
+from pfbench.runs.loop.steps import steps
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.references import REFERENCES
+from pfbench.verification.replay.draw_streams import check_law, streams
+from pfbench.verification.replay.follow import Outcome, PlainReference, follow
+from pfbench.verification.replay.outputs import decide_output
+from pfbench.verification.replay.recorded_run import (
+    EndlessError,
+    Transcript,
+    UncountedError,
+    record,
+)
+from pfbench.verification.replay.replay_instances import Case, cases
+from pfbench.verification.statistics import Decision, combine_all
+from pfbench.verification.subject import (
+    ClaimBroken,
+    MethodFailed,
+    MissingParameter,
+    NotTestable,
+    select_accepted,
+)
+from pfbench.verification.trial import Trial
+
+REFUSALS = (PfbenchError, ValueError, NotImplementedError)
+"""Errors by which a method refuses its parameters or a problem."""
+
+_CLAIMED = {"mismatches": 0.0}
+
+_DOUBTFUL = 1e-3
+"""A p-value below this, and above the level, decides nothing; it is shared by all streams."""
+
+_EXACT = ("sfo", "sso", "hvp", "lo", "po")
+"""Counts that are compared. A full gradient may be queried as a batch of all components."""
+
+
+@dataclass
+class Comparison:
+    """What came of the runs of one check.
+
+    Attributes
+    ----------
+    runs, steps
+        How many runs and steps agree.
+    violation
+        The first mismatch; empty if there is none.
+    doubts
+        Why nothing is said of some runs.
+    notes
+        What is reported and decides nothing.
+    skipped
+        The parameters that the class lacks, and the runs that it refuses.
+    """
+
+    runs: int = 0
+    steps: int = 0
+    violation: str = ""
+    doubts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    def decide(self, holds: str) -> Decision:
+        """Return the decision."""
+        measured = {
+            "mismatches": float(bool(self.violation)),
+            "runs": float(self.runs),
+            "iterations": float(self.steps),
+        }
+        if self.violation:
+            return Decision("violated", f"{self.violation}.", measured, None)
+        if self.doubts:
+            return Decision("inconclusive", f"{self.doubts[0]}.", measured, None)
+        words = "".join(f" {note}." for note in dict.fromkeys(self.notes))
+        lacks = ", ".join(dict.fromkeys(self.skipped))
+        words += f" Not compared: {lacks}." if lacks else ""
+        return Decision("holds", f"{holds}{words}", measured, None)
+
+
+def runs_as_reference(trial: Trial, *, name: str) -> Evidence:
+    """Compare runs of the method with the reference, step by step."""
+    method, comparison = ALGORITHMS[name], Comparison()
+    for number, (case, algorithm) in enumerate(_runnable(trial, method, comparison)):
+        if number == 0:
+            _check_control(trial, case, algorithm, comparison)
+        if comparison.violation:
+            break
+        transcript = _record(trial, case, algorithm, comparison, "run")
+        if transcript is None:
+            continue
+        outcome = follow(transcript, method(**case.parameters), _reference(trial, name))
+        _judge(trial, case, transcript, outcome, comparison)
+        if comparison.violation:
+            break
+    right = "Every step, estimate, output and query is that of the reference."
+    return Evidence(comparison.decide(right), _CLAIMED, max(1, comparison.runs))
+
+
+def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
+    """Test the law of all draws of followed runs, and of the output."""
+    method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), Comparison()
+    output = decide_output(trial, method)
+    if output is not None:
+        parts["output"] = output
+        if output.verdict == "violated":
+            return Evidence(combine_all(parts), {}, 1)
+    full_list = list(streams(method, trial.case_seed))
+    for stream in full_list:
+        algorithm = _make(trial, method, stream.case, comparison)
+        if algorithm is None:
+            continue
+        logs, outcome = [], Outcome(0)
+        for seed in trial.seeds(stream.seeds, "draws"):
+            transcript = _record(trial, stream.case, algorithm, comparison, "draws", seed)
+            if transcript is None:
+                break
+            outcome = follow(transcript, method(**stream.case.parameters), _reference(trial, name))
+            if not outcome.agrees:
+                words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
+                comparison.doubts.append(f"its draws are not those of a followed run: {words}")
+                break
+            logs.append(outcome.log)
+        if len(logs) < stream.seeds:
+            continue
+        comparison.runs += 1
+        n, chance = stream.case.problem().n, stream.case.parameters.get("refresh")
+        law = check_law(logs, n, chance)
+        decisions = str(stream.case)
+        if law.wrong or (law.law and _states_replacement(method)):
+            words = law.wrong or f"its batches are drawn {law.law}, the source's with replacement"
+            reason = f"{decisions}: iteration {law.step}: {words} (repeat: {trial.command})."
+            parts[decisions] = Decision("violated", reason, {}, law.p_value)
+            break
+        comparison.notes += [f"its batches are drawn {law.law}"] if law.law else []
+        doubtful = law.p_value <= _DOUBTFUL / len(full_list)
+        parts[decisions] = Decision(
+            "inconclusive" if doubtful else "holds",
+            "Its indices look dependent." if doubtful else "",
+            {},
+            law.p_value,
+        )
+    if not parts:
+        raise MissingParameter(
+            f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+        )
+    right = "The draws and the output have the reference's law."
+    return Evidence(
+        combine_all({"": comparison.decide(right), **parts}), {}, max(1, comparison.runs)
+    )
+
+
+def counts_as_reference(trial: Trial, *, name: str) -> Evidence:
+    """Compare the counts of runs with those of the reference."""
+    method, comparison, claimed = ALGORITHMS[name], Comparison(), dict[str, float]()
+    measured = dict[str, float]()
+    for case, algorithm in _runnable(trial, method, comparison):
+        if case.is_extreme or case.needs_matrices or _horizon(case) > 40:
+            continue
+        transcript = _record(trial, case, algorithm, comparison, "counts")
+        if transcript is None:
+            continue
+        reference = method(**case.parameters)
+        outcome = follow(transcript, reference, _reference(trial, name))
+        right = record(case.problem(), reference, seed=transcript.seed)
+        spent, expected = _count_calls(transcript), _count_calls(right)
+        if outcome.agrees:
+            expected = spent
+            comparison.notes += outcome.notes
+            if outcome.notes:
+                comparison.doubts.append(f"not the source's count: {outcome.notes[0]}")
+        elif "refresh" in case.parameters or "condg" in dir(method):
+            comparison.doubts.append(
+                f"{case}: iteration {outcome.steps}: {outcome.reason}: its counts depend on a run "
+                "that does not follow the reference"
+            )
+            continue
+        comparison.runs += 1
+        comparison.steps += len(transcript.states)
+        claimed |= {f"{case}: {kind}": number for kind, number in expected.items()}
+        measured |= {f"{case}: {kind}": number for kind, number in spent.items()}
+        wrong = [kind for kind in _EXACT if spent[kind] != expected[kind]]
+        if wrong:
+            kind = wrong[0]
+            comparison.violation = f"{case}: {kind} is {spent[kind]:g}, not {expected[kind]:g}"
+            break
+    decision = comparison.decide("Every count is that of the reference.")
+    return Evidence(decision, claimed, max(1, comparison.runs))
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def _runnable(trial: Trial, method: Any, comparison: Comparison) -> Iterator[tuple[Case, Any]]:
+    """Yield the runs that the method under test can make.
+
+    Raises
+    ------
+    Lacks
+        If it can make none.
+    """
+    runs = 0
+    for case in cases(method, trial.effort, trial.case_seed):
+        algorithm = _make(trial, method, case, comparison)
+        if algorithm is not None:
+            runs += 1
+            yield case, algorithm
+    if not runs:
+        raise MissingParameter(
+            f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+        )
+
+
+def _make(trial: Trial, method: Any, case: Case, comparison: Comparison) -> Any:
+    """Return the method under test with the parameters of a run; None if it lacks one."""
+    names = (*case.parameters,)
+    lacking = set(names) - set(select_accepted(trial.algorithm, names, method.needed()))
+    if lacking:
+        comparison.skipped += sorted(lacking)
+        return None
+    try:
+        return trial.make(**case.parameters)
+    except NotTestable as error:
+        if isinstance(error.__cause__, REFUSALS) or not error.__cause__:
+            comparison.skipped.append(f"{case} (refused)")
+            return None
+        raise
+
+
+def _record(
+    trial: Trial, case: Case, algorithm: Any, comparison: Comparison, purpose: str, seed: int = -1
+) -> Transcript | None:
+    """Record a run; None if nothing is to be compared.
+
+    Raises
+    ------
+    Raised, Broken
+        If the method raises, does not end, or queries outside the ledger.
+    """
+    problem = case.problem()
+    seed = trial.seeds(1, purpose)[0] if seed < 0 else seed
+    transcript = record(
+        trial.subject.answering(problem), algorithm, seed=seed, max_steps=_max_steps(case)
+    )
+    transcript.problem = problem
+    trial.coverage.add(problem, len(transcript.states), _Components(transcript))
+    error = transcript.error
+    location = f"{case}: iteration {len(transcript.states)}"
+    if error is None:
+        return transcript
+    if isinstance(error, UncountedError):
+        raise ClaimBroken(f"{location}: {error} (repeat: {trial.command})") from error
+    if isinstance(error, EndlessError):
+        raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
+    words = f"{location}: it raised {with_notes(error)} (repeat: {trial.command})"
+    if case.is_factored:
+        comparison.skipped.append(f"factored points ({type(error).__name__})")
+        return None
+    if case.needs_matrices:
+        comparison.doubts.append(words)
+        return None
+    if case.is_extreme and not transcript.states and isinstance(error, REFUSALS):
+        comparison.skipped.append(f"{case} (refused)")
+        return None
+    raise MethodFailed(words) from error
+
+
+def _judge(
+    trial: Trial, case: Case, transcript: Transcript, outcome: Outcome, comparison: Comparison
+) -> None:
+    """Add what came of following one run."""
+    location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
+    if outcome.agrees:
+        comparison.runs += 1
+        comparison.steps += outcome.steps
+        comparison.notes += outcome.notes
+        if outcome.notes:
+            comparison.doubts.append(f"{case}: {outcome.notes[0]}")
+    elif outcome.decided_by_rounding:
+        comparison.steps += outcome.steps
+        if 2 * outcome.steps < len(transcript.states):
+            comparison.doubts.append(f"{location}: rounding decides from there on")
+    elif _is_sparse(case, transcript, trial):
+        words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
+        comparison.doubts.append(f"{words}: yield a State after each update")
+    else:
+        comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"
+
+
+def _is_sparse(case: Case, transcript: Transcript, trial: Trial) -> bool:
+    """Return whether a run yields fewer states than the reference, for as many queries."""
+    right = record(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
+    fewer = 0 < len(transcript.states) < len(right.states)
+    spent, expected = _count_calls(transcript), _count_calls(right)
+    kinds = ("lo", "po") if "refresh" in case.parameters else ("sfo", "lo", "po")
+    return fewer and all(spent[kind] == expected[kind] for kind in kinds)
+
+
+def _check_control(trial: Trial, case: Case, algorithm: Any, comparison: Comparison) -> None:
+    """Check that a seed repeats a run bit for bit, and that a spent budget ends it."""
+    first = _record(trial, case, algorithm, comparison, "repeated")
+    second = _record(trial, case, algorithm, comparison, "repeated")
+    if first is None or second is None:
+        return
+    for step, (state, other) in enumerate(zip(first.states, second.states, strict=False)):
+        if not np.array_equal(state.x, other.x):
+            comparison.violation = (
+                f"{case}: iteration {step}: two runs with seed {first.seed} differ: it draws from "
+                f"another stream than its own (repeat: {trial.command})"
+            )
+            return
+    for kind, spent in zip(COUNTED, first.spent, strict=True):
+        if kind in ("sfo", "lo", "po") and spent > 1 and not comparison.violation:
+            budget = Budget(**{kind: spent // 2})
+            if words := _survives(trial, case, algorithm, first.seed, budget):
+                comparison.violation = f"{case}: it {words}. Let exceptions of the oracles pass"
+
+
+def _survives(trial: Trial, case: Case, algorithm: Any, seed: int, budget: Budget) -> str:
+    """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
+    problem: Problem = trial.subject.answering(case.problem())
+    run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
+    try:
+        for _ in run.states:
+            if run.ledger.end_reason:
+                return f"goes on after its budget is spent: {run.ledger.end_reason}"
+    except BudgetExhausted:
+        return ""
+    return f"ends by itself after its budget is spent: {run.ledger.end_reason}" * bool(
+        run.ledger.end_reason
+    )
+
+
+def _reference(trial: Trial, name: str) -> PlainReference | None:
+    """Return the plain reference of the catalogue's own method; None for user code."""
+    is_own = trial.subject.algorithm_under_test() is None
+    reference: PlainReference | None = REFERENCES.get(name) if is_own else None
+    return reference
+
+
+def _horizon(case: Case) -> int:
+    return int(case.parameters.get("iterations", 40))
+
+
+def _max_steps(case: Case) -> int:
+    """Return after how many states a run is left: it makes far more than it should."""
+    s = case.parameters
+    restarts = s.get("restarts", 3 if "probability" in s else 1)
+    return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
+
+
+def _count_calls(transcript: Transcript) -> Mapping[str, float]:
+    return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
+
+
+def _states_replacement(method: Any) -> bool:
+    """Return whether the source says that batches are drawn with replacement."""
+    batch = method.parameters().get("batch")
+    return batch is not None and "with replacement" in batch.about
+
+
+class _Components:
+    """The number of distinct components that a run queried, and its counts."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        full = any(query.kind in ("gradient", "table") for query in transcript.queries)
+        indices = [query.indices for query in transcript.queries if query.indices is not None]
+        some = len(np.unique(np.concatenate(indices))) if indices else 0
+        self.components = transcript.problem.n if full else some
+        self.spent = transcript.spent

@@ -1,0 +1,58 @@
+"""Decisions between two readings of one transcript, and how the next reading is chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision.
+
+    Attributes
+    ----------
+    step
+        The step at which it was made.
+    horizon
+        The number of steps within which it can prove wrong.
+    options, chosen
+        How many options there are, and which was taken.
+    """
+
+    step: int
+    horizon: int
+    options: int
+    chosen: int
+
+
+@dataclass
+class Decisions:
+    """The decisions of one replay.
+
+    Attributes
+    ----------
+    forced
+        What is decided first, one after the other; from then on the likeliest option is taken.
+    log
+        The decisions so far.
+    """
+
+    forced: Sequence[int] = ()
+    log: list[Decision] = field(default_factory=list)
+
+    def decide(self, step: int, options: int, horizon: int = 2) -> int:
+        """Return which of some options is taken, the likeliest being 0."""
+        position = len(self.log)
+        chosen = self.forced[position] if position < len(self.forced) else 0
+        self.log.append(Decision(step, horizon, options, chosen))
+        return chosen
+
+    def next_reading(self, step: int) -> list[int] | None:
+        """Return other decisions after a mismatch at a step; None if there are none.
+
+        The newest decision that is still open is changed.
+        """
+        for index in range(len(self.log) - 1, -1, -1):
+            decision = self.log[index]
+            if decision.step + decision.horizon >= step and decision.chosen + 1 < decision.options:
+                return [*(before.chosen for before in self.log[:index]), decision.chosen + 1]
+        return None

@@ -1,0 +1,266 @@
+"""The runs in which a method is compared with its reference: forms, extremes, long runs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import synthetic
+from pfbench.verification.instances import Instance
+from pfbench.verification.instances import make_instance as instance
+from pfbench.verification.replay.forms import Form, forms
+from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
+
+VECTOR: Shape = (4,)
+
+SHAPES = (VECTOR, MATRIX)
+
+_NORMS = ("spectral", "l2", "linf")
+
+SCALES = (1e3, 1e-3)
+"""Factors of f; no number of a method may have a size of its own."""
+
+_HEAVY = 300.0
+"""Factor of the first component once; no gradient may be cut because it is long."""
+
+_GROWS: Mapping[str, int] = MappingProxyType(
+    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
+)
+"""The power of such a factor by which a parameter grows; `step` see `step_power`."""
+
+_SMALL = 100.0
+"""By which each real parameter is divided once."""
+
+_ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
+    {
+        60: {"kind": "octahedron", "n": 90},
+        30: {"kind": "cube", "n": 90, "radius": 0.02},
+        8: {"kind": "cube"},
+    }
+)
+"""Instances of long runs on polytopes by d; on the last, vertices of small weight are used."""
+
+_PERIODS = ((1, 40), (150, 320), (700, 1420))
+"""Periods, with the horizons of their runs."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run in which a method is compared.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    parameters
+        The parameters of the method.
+    is_extreme
+        Whether the method may refuse these parameters.
+    needs_matrices
+        Whether points are matrices; a method that raises there is not held to it.
+    is_factored
+        Whether they are factored.
+    """
+
+    problem: Instance
+    parameters: Mapping[str, Any]
+    is_extreme: bool = False
+    needs_matrices: bool = False
+    is_factored: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.problem.name} [{Form(self.parameters)}]"
+
+
+def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
+    """Return the kinds of problems that a method is for, each as a builder with its options."""
+    requires = method.requires
+    if "norm" in requires:
+        norm = next((norm for norm in _NORMS if f"norm {norm}" in requires), None)
+        norms = ("linf", "spectral") if norm is None else (norm,)
+        return [{"kind": "normed", "norm": norm} for norm in norms]
+    if "polytope" in requires:
+        return [{"kind": "octahedron"}, {"kind": "cube"}]
+    if "smooth" in requires:
+        return [{"kind": "space"}]
+    if "lo" in requires:
+        return [{"kind": "ball"}, {"kind": "octahedron"}]
+    return [{"kind": "ball"}] if "set" in requires else [{"kind": "ball"}, {"kind": "penalised"}]
+
+
+def make_small_instances(method: Any, shape: Shape = VECTOR, **options: Any) -> list[Instance]:
+    """Return small problems of a shape for a method: one for each kind of set."""
+    return [make_instance({**kind, **options}, shape) for kind in list_problem_kinds(method)]
+
+
+def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance:
+    """Return an instance of a kind of set, with options, for points of a shape."""
+    kind = options["kind"]
+    rest = {name: value for name, value in options.items() if name != "kind"}
+    if kind == "normed" and len(shape) == 1:
+        shape = (max(6, shape[0] + shape[0] % 2),)
+    size = "x".join(map(str, shape))
+    title = " ".join([f"{kind} {size}", *(f"{k}={v}" for k, v in rest.items())])
+    return instance(BUILDERS[kind], shape=shape, **rest).with_title(title)
+
+
+def recover() -> RobustMatrixRecovery:
+    """Return a small matrix recovery: points are factored, gradients observed entries."""
+    return RobustMatrixRecovery(
+        synthetic(seed=3, rows=6, columns=5, rank=2, density=0.64), radius=6.0, sigma=30.0
+    )
+
+
+def step_power(method: Any) -> int:
+    """Return the power of a factor of f by which a real `step` grows: 0 of weights and lengths."""
+    check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
+    upper = getattr(check, "keywords", {}).get("most", float("inf"))
+    return 0 if upper == 1.0 or method.name == "spider" or "norm" in method.requires else -1
+
+
+def scale_parameters(method: Any, parameters: Mapping[str, Any], by: float) -> dict[str, Any]:
+    """Return parameters for f larger by a factor."""
+    powers = {"step": step_power(method), **_GROWS}
+    return {
+        name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
+        for name, value in parameters.items()
+    }
+
+
+def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
+    """Yield the runs in which a method of the catalogue is compared, the quickest first.
+
+    Parameters
+    ----------
+    method
+        Its class.
+    effort
+        "quick" or "full".
+    seed
+        Draws the data and the start; 0 for the usual ones.
+    """
+    full_list, kinds, sample = (
+        forms(method),
+        list_problem_kinds(method),
+        {"seed": seed} if seed else {},
+    )
+    for form in full_list:
+        for kind in kinds:
+            for shape in SHAPES:
+                parameters = with_length(method, form.parameters, 40)
+                yield Case(
+                    make_instance({**kind, **sample}, shape),
+                    parameters,
+                    needs_matrices=len(shape) > 1,
+                )
+    first = full_list[0].parameters
+    if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
+        yield Case(
+            instance(recover).with_title("matrix recovery 6x5"),
+            with_length(method, first, 14),
+            needs_matrices=True,
+            is_factored=True,
+        )
+    for options, changes in _extremes(method, first):
+        parameters = {**with_length(method, first, 40), **changes}
+        if not _is_allowed(method, parameters):
+            continue
+        shape = options.pop("shape", VECTOR)
+        result = make_instance({**kinds[0], **sample, **options}, shape)
+        yield Case(result, parameters, is_extreme=True)
+    yield from _long(method, full_list, kinds[0] | sample, effort)
+
+
+def _long(method: Any, forms: list[Form], kind: Mapping[str, Any], effort: str) -> Iterator[Case]:
+    """Yield long runs: what acts late shows there alone."""
+    if "polytope" in method.requires:
+        for d, options in _ACTIVE_SETS.items():
+            instance = make_instance(options, (d,))
+            L = float(instance().component_smoothness().mean())
+            for form in forms:
+                has_search = "line-search" in form.parameters.values()  # L is one trial point
+                for factor in (1.0,) if has_search else (1.0, 0.1):
+                    T = 150 if has_search else 600
+                    changes = {"smoothness": factor * L, "iterations": T}
+                    yield Case(instance, {**form.parameters, **changes})
+        return
+    searching = {"line-search", "backtracking"}
+    for form in forms:
+        slow = bool(searching & set(map(str, form.parameters.values())))
+        for T in (300,) if effort == "quick" else (300, 1100):
+            yield Case(
+                make_instance(kind), with_length(method, form.parameters, T // 2 if slow else T)
+            )
+    names = set(forms[0].parameters)
+    if "tolerance" in names and "lo" in method.requires:
+        changes = {"tolerance": 1e-7, "iterations": 4}
+        yield Case(make_instance(kind), {**forms[0].parameters, **changes})
+    if "condg" not in dir(method):
+        T = 3_000 if effort == "quick" else 21_000
+        small = {"batch": 1} if "batch" in names else {}
+        small |= {"snapshot": 2} if "subepochs" in names else {}
+        parameters = {**with_length(method, forms[0].parameters, T), **small}
+        yield Case(make_instance({**kind, "n": 3}), parameters)
+
+
+def _extremes(
+    method: Any, first: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield options of the problem and changes of parameters, of which some methods refuse some."""
+    has_batch = "batch" in first
+    for n in (1, 2, 5):
+        subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
+        yield {"n": n}, subset
+    yield {"n": 10_000}, {"batch": 32} if has_batch else {"iterations": 10}
+    if has_batch:
+        yield {}, {"batch": 11}
+        yield {}, {"batch": 12}
+    yield {"shape": (300,)}, {}
+    for by in SCALES:
+        yield {"scale": by}, scale_parameters(method, first, by) | {"iterations": 40}
+    yield {"heavy": _HEAVY}, scale_parameters(method, first, _HEAVY) | {"iterations": 60}
+    if first.get("step") == NEEDED_STEP and step_power(method) == 0:
+        yield {"at_vertex": True}, {"step": 1.0}
+        corner = {"kind": "octahedron"} if "lo" in method.requires else {}
+        if corner and "norm" not in method.requires:
+            yield {**corner, "at_vertex": True}, {"step": 1.0, "iterations": 60}
+    if "period" in first and "restarts" not in first:
+        for period, T in _PERIODS:
+            # The output of a loop that is cut short is not defined where points are picked.
+            rest = T % period if method.name == "sarah" else 0
+            yield {}, {"period": period, "iterations": T - rest}
+    if "refresh" in first:
+        yield {}, {"refresh": 0.001, "iterations": 320}
+        yield {}, {"refresh": 1.0}
+    for name, value in first.items():
+        if isinstance(value, float):
+            yield {}, {name: value / _SMALL, "iterations": 20}
+    for name in ("alpha", "table_weight"):
+        if name in first:
+            yield {}, {name: 1.0}
+
+
+NEEDED_STEP = 0.1
+"""The usual weight or length of a step."""
+
+
+def with_length(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
+    """Return parameters with a horizon; several runs share it."""
+    names = {f.name for f in fields(method)}
+    if "iterations" not in names:
+        return dict(parameters)
+    restarts = parameters.get("restarts") or (3 if parameters.get("probability") else 1)
+    return {**parameters, "iterations": max(2, T // restarts)}
+
+
+def _is_allowed(method: Any, parameters: dict[str, Any]) -> bool:
+    names = {f.name for f in fields(method)}
+    if "iterations" not in names:
+        parameters.pop("iterations", None)
+    try:
+        method(**parameters)
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,121 @@
+"""Whether the runs of a method can be repeated: those of a stream of its own cannot."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import islice
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, NotRepeatable
+from pfbench.verification.statistics import Decision
+from pfbench.verification.subject import MethodFailed
+from pfbench.verification.trial import Trial
+
+UNREPEATABLE = "unrepeatable"
+"""Marks what was measured of a method whose runs cannot be repeated."""
+
+WORDS = "Its runs cannot be repeated: it draws from a stream of its own, not from rng"
+
+_RUNS = 20
+"""Two draws of a fair coin in each run are the same in all of them with a chance below 1e-11."""
+
+_GENERATORS = frozenset(
+    {"default_rng", "Generator", "RandomState", "SeedSequence", "PCG64", "Philox", "Random"}
+)
+"""By these names a generator is made."""
+
+
+def check_repeats(
+    trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
+) -> None:
+    """Refuse somebody's method of which runs with one seed differ: its law can be sampled.
+
+    Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
+    from the stream that they are given, by their tests.
+
+    Raises
+    ------
+    Unrepeatable
+        If they do.
+    """
+    reference = trial.subject.algorithm is not None
+    if not reference and type(algorithm).__module__.startswith("pfbench."):
+        return
+    first = range(_RUNS)
+    if len({_run_fingerprint(trial, problem, algorithm, 0, steps) for _ in first}) > 1:
+        raise NotRepeatable(f"{WORDS[0].lower()}{WORDS[1:]}")
+
+
+def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
+    """Refuse to say of a method that draws the same in every run that its law is another one.
+
+    Raises
+    ------
+    Raised
+        If it makes a generator, and runs with different seeds are the same.
+    """
+    if not _creates_own_generator(type(algorithm)):
+        return
+    if len({_run_fingerprint(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
+        raise MethodFailed(
+            "it draws the same whatever the seed, from a stream that it seeds itself, so that its "
+            "law cannot be seen: draw from rng"
+        )
+
+
+def note_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
+    """Return a decision from samples, with a mark if the runs cannot be repeated."""
+    if not isinstance(error, NotRepeatable):
+        return decision
+    return replace(decision, measured={**decision.measured, UNREPEATABLE: True})
+
+
+def _run_fingerprint(
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None = None
+) -> bytes:
+    """Return the arrays that the steps of a run tell."""
+    states = (step.state for step in trial.follow(problem, algorithm, seed=seed))
+    parts = (part for state in islice(states, steps) for part in (state.x, state.estimate))
+    return b"".join(part.tobytes() for part in parts if isinstance(part, np.ndarray))
+
+
+def _creates_own_generator(kind: type) -> bool:
+    """Return whether the code of a class, or of a function of its module, makes a generator."""
+    return any(_GENERATORS & set(code.co_names) for code in _codes(kind))
+
+
+def _codes(kind: type) -> Iterator[CodeType]:
+    """Yield the code of what a class defines, and of what that calls in its module by name.
+
+    Each object is visited once, and only its kind is looked at: none of its code runs.
+    """
+    waiting: list[Any] = [
+        value
+        for base in kind.__mro__
+        if not base.__module__.startswith(("pfbench.", "builtins"))
+        for value in vars(base).values()
+    ]
+    visited: set[int] = set()
+    while waiting:
+        value = waiting.pop()
+        if id(value) in visited:
+            continue
+        visited.add(id(value))
+        if isinstance(value, CodeType):
+            yield value
+            waiting += value.co_consts
+        elif isinstance(value, FunctionType):
+            named = (value.__globals__.get(name) for name in value.__code__.co_names)
+            home = value.__module__
+            waiting += [f for f in named if isinstance(f, FunctionType) and f.__module__ == home]
+            waiting += [value.__code__, vars(value).get("__wrapped__")]
+        elif isinstance(value, classmethod | staticmethod):
+            waiting.append(value.__func__)
+        elif isinstance(value, property):
+            waiting += [value.fget, value.fset]
+        elif isinstance(value, partial | cached_property):
+            waiting.append(value.func)

@@ -1,0 +1,225 @@
+"""Which schedules keep their units: whole numbers stay, real parameters scale by one power each."""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+from pfbench.algorithms.base import get_parameters as parameters_of
+from pfbench.base.constants import Constants
+from pfbench.verification.parameter_units import UNITS
+from pfbench.verification.statements.setting import has_schedule
+from pfbench.verification.units import (
+    GRADIENT,
+    ONE,
+    QUANTITIES,
+    SCALINGS,
+    SQUARE,
+    VALUE,
+    Scaling,
+    Unit,
+    departure,
+    infer_unit,
+    is_real_number,
+)
+
+Parameters = Callable[[Scaling], Mapping[str, Any]]
+
+ACCURACIES: Mapping[Unit, str] = {VALUE: "a gap", SQUARE: "|G|^2", GRADIENT: "|G|"}
+"""What an accuracy may be, by its unit."""
+
+USUAL = tuple(
+    Constants(
+        n=n,
+        D=2.0,
+        L_f=2.5,
+        L_ms=3.0,
+        L_max=4.0,
+        L_mean=2.8,
+        L2_ms=0.7,
+        sigma2=1.1,
+        delta=5.0,
+        M=1.2,
+        sigma_hat=0.3,
+        ell=0.8,
+        derivations={},  # claims are sent to other processes, which a read-only mapping is not
+    )
+    for n in (20, 700, 50_000)
+)
+"""Constants for which schedules are looked at."""
+
+_EPSILONS = (0.4, 0.05, 0.002)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Homogeneity:
+    """Whether something keeps its units.
+
+    Attributes
+    ----------
+    name, kind
+        Of what: a claim, an erratum as printed or corrected, or a schedule.
+    homogeneous
+        Whether it does; None where nothing of it has a unit, or that cannot be told.
+    description
+        What was looked at, or in what it does not.
+    normalised
+        Why it need not; empty if nothing is said.
+    always
+        Whether a real parameter of a schedule departs for each accuracy and all constants.
+    accuracy
+        The unit of the accuracy of a schedule that keeps its units.
+    """
+
+    name: str
+    kind: str
+    homogeneous: bool | None
+    description: str
+    normalised: str = ""
+    always: bool = False
+    accuracy: Unit | None = None
+
+    @property
+    def sentence(self) -> str:
+        """All of it in a line."""
+        words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]
+        why = f"; {self.normalised}" if self.normalised else ""
+        return f"{words}: {self.description}{why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --json`` writes it."""
+        left_out = ("always", "accuracy")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
+
+
+def check_schedule(method: Any) -> Homogeneity | None:
+    """Return whether the schedule of a method keeps its units; None if it has none.
+
+    Whole numbers must stay, and each real parameter scale by one power. An accuracy whose unit its
+    promise does not say is tried as a gap, a squared mapping and a mapping.
+    """
+    if not has_schedule(method):
+        return None
+    reported = partial(Homogeneity, name=getattr(method, "name", "it"), kind="schedule")
+    reason = getattr(method, "scale_dependence", "")
+    existing = accuracy_unit(method, USUAL[-1])
+    first: UnitDepartures | None = None
+    for unit in [existing] if existing else ACCURACIES:
+        departures = _schedule_departures(method, unit)
+        if departures is None:
+            return reported(
+                homogeneous=None,
+                description="it is refused for usual constants, or tells no parameters",
+            )
+        if not (departures.real or departures.integers):
+            words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(departures.rounds)])
+            return reported(homogeneous=True, description=words, normalised=reason, accuracy=unit)
+        first = first or departures
+    assert first is not None
+    text = (first.real or first.integers)[0]
+    return reported(
+        homogeneous=False, description=text, normalised=reason, always=first.for_all_arguments
+    )
+
+
+def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
+    """Return the unit of the accuracy that makes a method's promise homogeneous; None if none."""
+    promise = getattr(method, "guarantee", None)
+    if promise is None:
+        return None
+    f, x = QUANTITIES.get(promise.measure, VALUE if promise.measure == "excess" else SQUARE)
+    unit = (f * promise.power, x * promise.power)
+
+    def bound(scaling: Scaling, accuracy: Unit) -> float:
+        return float(promise.bound(0.3 * scaling.factor(accuracy), scaling.constants(constants)))
+
+    fits = (
+        accuracy
+        for accuracy in ACCURACIES
+        if not departure("", partial(bound, accuracy=accuracy), unit)
+    )
+    return next(fits, None)
+
+
+@dataclass(frozen=True)
+class UnitDepartures:
+    """In what parameters do not keep their units: real ones, whole ones; and which round by one.
+
+    `for_all_arguments`: whenever it was looked at a real one, and no whole one that it may follow
+    from.
+    """
+
+    real: list[str] = field(default_factory=list)
+    integers: list[str] = field(default_factory=list)
+    rounds: list[str] = field(default_factory=list)
+    for_all_arguments: bool = False
+
+    @classmethod
+    def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
+        """Return those of several accuracies and constants as one."""
+        return cls(
+            real=[text for departures in departures for text in departures.real],
+            integers=[text for departures in departures for text in departures.integers],
+            rounds=[text for departures in departures for text in departures.rounds],
+            for_all_arguments=all(
+                departures.real and not departures.integers for departures in departures
+            ),
+        )
+
+
+def find_departures(created: Parameters) -> UnitDepartures:
+    """Return in what parameters do not keep their units."""
+    departures, base = UnitDepartures(), created(ONE)
+    for name, value in base.items():
+        if is_real_number(value):
+
+            def parameter_value(scaling: Scaling, name: str = name) -> Any:
+                return created(scaling)[name]
+
+            deviation = [
+                departure(name, parameter_value, unit)
+                for unit in UNITS.get(name, (infer_unit(parameter_value),))
+            ]
+            departures.real.extend([str(deviation[0])] if all(deviation) else [])
+            continue
+        for by in SCALINGS:
+            other = created(by).get(name)
+            if other != value:
+                near = isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1
+                text = f"{by}: {name} is {other}, not {value}"
+                (departures.rounds if near else departures.integers).append(text)
+                break
+    return departures
+
+
+def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
+    """Return in what a schedule does not keep its units; None if it is never granted."""
+    every_one: list[UnitDepartures] = []
+    for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
+        created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
+        try:
+            if not created(ONE):
+                continue
+        except Exception:  # as a schedule may refuse by any error
+            continue
+        try:
+            departures = find_departures(created)
+        except Exception as error:
+            departures = UnitDepartures(integers=[f"it is refused in other units ({error})"])
+        every_one.append(departures)
+    return UnitDepartures.merge(every_one) if every_one else None
+
+
+def compute_scaled_schedule(
+    method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, scaling: Scaling
+) -> Mapping[str, Any]:
+    """Return what a method's `theory` or `practical` sets for an accuracy, in other units."""
+    make = getattr(method, form)
+    return get_parameters(make(epsilon * scaling.factor(unit), scaling.constants(constants)))
+
+
+def get_parameters(algorithm: Any) -> Mapping[str, Any]:
+    """Return the parameters of an algorithm; of one that is no dataclass its plain attributes."""
+    parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
+    return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

@@ -1,0 +1,361 @@
+"""A bound: what is measured along runs is at most a function of constants and parameters."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import check_choice
+from pfbench.base.errors import InputError
+from pfbench.points import keep
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.statements.horizons import check_horizons
+from pfbench.verification.statements.quantity import Quantity, as_function, is_count
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    Given,
+    MadeMethod,
+    check_fit,
+    check_function,
+    draw_seeds,
+    instances,
+    label_settings,
+    problems,
+)
+from pfbench.verification.statistics import (
+    Decision,
+    combine_all,
+    combine_families,
+    combine_with_conditions,
+    decide_inequality,
+    decide_mean,
+    mark_by_own_constant,
+    mark_by_schedule,
+)
+from pfbench.verification.subject import MethodFailed, NotTestable
+from pfbench.verification.trial import Trial
+
+OVER = {
+    "every": "each iterate x_t, t = 1, 2, ..., of every run",
+    "step": "each step from x_t to x_{t+1}, t = 0, 1, ..., of every run",
+    "least": "the least of x_0 .. x_t, at each t, of every run",
+    "mean": "the mean of x_0 .. x_{T-1}, in expectation: so is a uniform output",
+    "last": "x_T, in expectation",
+    "output": "the output of a run, in expectation",
+}
+"""Over which points a bound is stated."""
+
+_EACH = ("every", "step", "least")
+"""Stated of every run, with a bound that is a function of t, too."""
+
+RUNS = (80, 320)
+"""How many runs are made at most on an instance, quick and full, where a bound does not say."""
+
+_ROUNDING = 1e-9
+"""Share of what is measured at the start below which a number on a longer run is rounding."""
+
+_BATCH = 10
+"""Runs between two looks at a mean."""
+
+FREE = LongSlope(n=4, g=1.0, gap=10.0, L=1.0)
+"""Where the draw of an output is seen of a method that no set forces: a slope on the line."""
+
+Most = Callable[..., float]
+"""Constants, parameters (and t) -> a bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The check of a bound; see `bound`."""
+
+    kind: ClassVar[str] = "bound"
+    takes: ClassVar[tuple[float, float]] = (5.0, 20.0)
+
+    bounds: Mapping[str, Most]
+    quantity: Any
+    statistic: str
+    settings: Mapping[str, ClaimSetting]
+    runs: tuple[int, int]
+    has_own_constant: bool
+    is_pooled: bool
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Put it to the test on every instance, at the stated horizon and at longer ones.
+
+        Of a step nothing is known of rounding, which longer runs meet as they converge.
+        """
+        settings = () if self.statistic == "step" else self.settings.values()
+        return check_horizons(trial, settings, self.check_horizon)
+
+    def check_horizon(self, trial: Trial) -> Evidence:
+        """Put it to the test on every instance."""
+        in_every_run = self.statistic in _EACH
+        parts, runs = (
+            self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
+        )
+        decision = combine_families({name: _all(by_label) for name, by_label in parts.items()})
+        if is_count(self.quantity):
+            decision = mark_by_schedule(decision)
+        if self.has_own_constant:
+            decision = mark_by_own_constant(decision)
+        conditions = self._conditions(trial) if trial.stretch == 1 else {}
+        if conditions:
+            decision = combine_with_conditions({"": decision}, conditions)
+        return Evidence(decision, {"ratio": 1.0}, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run.
+
+        Raises
+        ------
+        InputError
+            If an instance does not fit the method, the quantity is unknown, or a bound is no
+            positive number.
+        """
+        for _, problem in problems(trial):
+            for setting in self.settings.values():
+                case = setting.make_case(trial, problem)
+                check_fit(case)
+                for bound in self.bounds.values():
+                    self._bound(bound, case, 1)
+            if not (is_count(self.quantity) or self.statistic == "step"):
+                as_function(problem, self.quantity)(problem.start())
+
+    def _bound(self, bounds: Most, case: MadeMethod, t: int, lower: float = 0.0) -> float:
+        """Return a bound for a case, at t if it is one for every t; `lower` if it is below."""
+        reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
+        value = max(float(bounds(*reported)), lower)
+        if not 0.0 < value < math.inf:
+            raise InputError(
+                f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
+            )
+        return value
+
+    def _rounding_level(self, trial: Trial, case: MadeMethod) -> float:
+        """Return the value below which a measured number is rounding; 0 at the stated horizon.
+
+        A bound that falls by a factor each step is below it soon on longer runs.
+        """
+        if trial.stretch == 1 or is_count(self.quantity):
+            return 0.0
+        return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
+
+    def max_ratio(self, trial: Trial, case: MadeMethod, seed: int) -> float:
+        """Return what is measured of one run over its bound, the largest of all bounds and t."""
+        if self.statistic in _EACH:
+            return max(
+                measured / self._bound(bound, case, t)
+                for t, measured in self._measure_run(trial, case, seed)
+                for bound in self.bounds.values()
+            )
+        lower = min(self._bound(bound, case, 0) for bound in self.bounds.values())
+        return self._value_of_run(trial, case, seed) / lower
+
+    def values(self, case: MadeMethod) -> dict[str, float]:
+        """Return the bounds on a case by label; of a bound for every t that at t = 1."""
+        return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
+
+    # --- every run --------------------------------------------------------------------------------
+
+    def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+        """Decide the bounds by instance and label; return the number of runs, too."""
+        results: dict[str, dict[str, list[float]]] = {}
+        runs = 0
+        for name, instance in instances(trial):
+            ratios = results.setdefault("" if self.is_pooled else name, {})
+            for label, setting in self.settings.items():
+                for data, seed in draw_seeds(trial, instance, trial.choose_by_effort(*self.runs)):
+                    runs += 1
+                    case = setting.make_case(trial, instance.build_seeded(data))
+                    rounding_level = self._rounding_level(trial, case)
+                    for t, measured in self._measure_run(trial, case, seed):
+                        for key, bound in self.bounds.items():
+                            ratio = measured / self._bound(bound, case, t, rounding_level)
+                            ratios.setdefault(_join_labels(key, label), []).append(ratio)
+        decided = {
+            name: {label: decide_inequality(some) for label, some in ratios.items()}
+            for name, ratios in results.items()
+        }
+        return decided, runs
+
+    def _measure_run(
+        self, trial: Trial, case: MadeMethod, seed: int
+    ) -> Iterator[tuple[int, float]]:
+        """Yield each t of one run with what is measured there."""
+        moves = islice(trial.moves(case.problem, case.algorithm, seed), case.steps)
+        if self.statistic == "step":
+            for t, (x, step) in enumerate(moves):
+                yield t, float(self.quantity(case.problem, x, step.state.x))
+            return
+        measured, lower = as_function(case.problem, self.quantity), math.inf
+        for t, (x, step) in enumerate(moves):
+            if self.statistic == "every":
+                yield t + 1, measured(step.state.x)
+            else:
+                lower = min(lower, measured(x))
+                yield t, lower
+
+    # --- in expectation ---------------------------------------------------------------------------
+
+    def _decide_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+        """Decide bounds of means over runs, by instance and label; return the runs, too."""
+        decisions: dict[str, dict[str, Decision]] = {}
+        runs = 0
+        for name, problem in problems(trial):
+            decisions[name] = {}
+            for label, setting in self.settings.items():
+                case = setting.make_case(trial, problem)
+                for key, upper in self.bounds.items():
+                    labels = _join_labels(key, label)
+                    bound = self._bound(upper, case, 0, self._rounding_level(trial, case))
+                    purpose = _join_labels(name, labels)
+                    decisions[name][labels], count = self._mean(trial, purpose, case, bound)
+                    runs += count
+        return decisions, runs
+
+    def _mean(
+        self, trial: Trial, purpose: str, case: MadeMethod, bound: float
+    ) -> tuple[Decision, int]:
+        """Decide the bound of a mean over runs; return the number of runs, too."""
+
+        def ratio(seed: int) -> float:
+            return self._value_of_run(trial, case, seed) / bound
+
+        if getattr(trial.claim_algorithm, "deterministic", False):
+            return decide_inequality([ratio(0)]), 1
+        by_effort = trial.choose_by_effort(*self.runs)
+        if is_count(self.quantity):
+            return _decide_mean_count(
+                [ratio(seed) for seed in trial.seeds(by_effort, purpose)]
+            ), by_effort
+        return trial.sequential(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
+
+    def _value_of_run(self, trial: Trial, case: MadeMethod, seed: int) -> float:
+        """Return what is measured of one run."""
+        if is_count(self.quantity):
+            *_, last = _moves(trial, case, seed)
+            return float(last[1].counts().as_dict()[self.quantity])
+        measured = as_function(case.problem, self.quantity)
+        if self.statistic == "output":
+            return measured(trial.run(case.problem, case.algorithm, seed=seed).x)
+        moves = _moves(trial, case, seed)
+        if self.statistic == "last":
+            return measured(moves[-1][1].state.x)
+        points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
+        return float(np.mean([measured(x) for x in points]))
+
+    def _conditions(self, trial: Trial) -> dict[str, Decision]:
+        """Decide that an output is drawn uniformly, if that is what the bound is about.
+
+        It is where a mean is taken, and the claim's own method declares it.
+        """
+        if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
+            return {}
+        problem, setting = next(problems(trial))[1], next(iter(self.settings.values()))
+        sizes = setting.make_case(trial, problem).claim_parameters
+        minimises = "lo" in getattr(trial.claim_algorithm, "requires", ())
+        return {"output": trial.draws_uniformly(None if minimises else FREE, **sizes)}
+
+
+def _decide_mean_count(ratios: list[float]) -> Decision:
+    """Decide a bound of the mean of counts, of which none is taken to be above twice the bound.
+
+    A schedule often makes them the same in each run, and the bound itself. So where no run is above
+    the bound it holds in so many runs, and no more is said of the mean.
+    """
+    decision = decide_mean(ratios, 1.0, upper=2.0)
+    inequality = decide_inequality(ratios)
+    if decision.verdict != "inconclusive" or inequality.verdict == "violated":
+        return decision
+    return replace(decision, verdict="holds", reason=f"It is kept in each of {len(ratios)} runs.")
+
+
+def _all(by_label: Mapping[str, Decision]) -> Decision:
+    """Return the decision on all labels of an instance."""
+    return by_label[""] if set(by_label) == {""} else combine_all(by_label)
+
+
+def _join_labels(*labels: str) -> str:
+    return ", ".join(filter(None, labels))
+
+
+def _moves(trial: Trial, case: MadeMethod, seed: int) -> list[Any]:
+    """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
+    moves = list(islice(trial.moves(case.problem, case.algorithm, seed), case.steps))
+    if not moves:
+        raise MethodFailed("it makes no step")
+    if case.steps is not None and len(moves) < case.steps:
+        raise NotTestable(
+            f"it yields {len(moves)} states in {case.steps} iterations, and one each is needed"
+        )
+    return moves
+
+
+def bound(
+    upper: Most | Mapping[str, Most],
+    quantity: Quantity | Callable[[Any, Any, Any], float],
+    *,
+    statistic: str = "mean",
+    parameters: Given | Mapping[str, Given] | None = None,
+    full: Mapping[str, Any] | None = None,
+    constants: Callable[[Any], Any] | None = None,
+    runs: tuple[int, int] = RUNS,
+    has_own_constant: bool = False,
+    is_pooled: bool = False,
+) -> Bound:
+    """Return the check that something measured along runs is at most a bound.
+
+    Parameters
+    ----------
+    upper
+        The bound: a function of the constants of the problem and the parameters that are set here
+        (by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``); stated of every
+        run, of t, too. Or several of these, each under a label, which must all hold.
+    quantity
+        What is measured: a measure by name, ``suboptimality``, a kind of call as ``sfo`` (of the
+        whole run), or a function of problem and point; of a step a function of problem, x_t and
+        x_{t+1}.
+    statistic
+        Over which points, one of `OVER`.
+    parameters
+        Of the method: by name, or a function of the constants that returns them so; with `epsilon`
+        among them, its own ``theory`` sets the others. Or several of these, each under a label.
+    full
+        Those in place of them in a full verification.
+    constants
+        Returns of a problem what the functions take for its constants, if not its own.
+    runs
+        How many runs are made at most on an instance, quick and full; of every run so many.
+    has_own_constant
+        Whether a constant in the bound is no paper's: then the verdict is *holds* at
+        best.
+    is_pooled
+        Whether a bound of every run is decided on all instances together: then it is near its bound
+        where one is, and they are not told apart.
+
+    Raises
+    ------
+    InputError
+        If `statistic` is unknown, or a function takes another number of arguments.
+    """
+    check_choice("statistic", statistic, OVER)
+    bounds = dict(upper) if isinstance(upper, Mapping) else {"": upper}
+    for bound in bounds.values():
+        check_function("the bound", bound, 3 if statistic in _EACH else 2)
+    if statistic == "step" or not isinstance(quantity, str):
+        check_function("quantity", quantity, 3 if statistic == "step" else 2)
+    if is_pooled and statistic not in _EACH:
+        raise InputError(f"pooled goes with statistic={', '.join(_EACH)}: leave it out.")
+    return Bound(
+        bounds=bounds,
+        quantity=quantity,
+        statistic=statistic,
+        settings=label_settings(parameters, full=full or {}, constants=constants),
+        runs=runs,
+        has_own_constant=has_own_constant,
+        is_pooled=is_pooled,
+    )

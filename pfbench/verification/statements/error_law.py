@@ -1,0 +1,228 @@
+"""The law of an estimator's error: its mean and mean square given the past, over all draws."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, maximum
+from pfbench.base.protocols import Problem
+from pfbench.points import keep
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.enumerated_random import rounding_key
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    Given,
+    MadeMethod,
+    check_fit,
+    check_function,
+    enumerate_outcomes,
+    problems,
+)
+from pfbench.verification.statistics import (
+    Decision,
+    combine_families,
+    combine_with_conditions,
+    decide_exact,
+    decide_inequality,
+)
+from pfbench.verification.step_record import StepRecord
+from pfbench.verification.trial import Trial
+
+ROUNDING = 1e-9
+"""Size of rounding, in parts of the gradient at the start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What the law of an estimate may depend on, e = g - grad f(x) being the error of one.
+
+    Attributes
+    ----------
+    t
+        Number of the estimate, from 0.
+    x
+        The point x_t where it is formed.
+    error
+        e_{t-1}; 0 for the first.
+    step
+        x_t - x_{t-1}; 0 for the first.
+    problem
+        The problem.
+    """
+
+    t: int
+    x: Floats
+    error: Floats
+    step: Floats
+    problem: Problem
+
+    @property
+    def error_sq(self) -> float:
+        """|e_{t-1}|^2."""
+        return float(np.vdot(self.error, self.error))
+
+    @property
+    def step_sq(self) -> float:
+        """|x_t - x_{t-1}|^2."""
+        return float(np.vdot(self.step, self.step))
+
+
+@dataclass
+class _ErrorGroup:
+    """The errors of one estimate after one past: their chances, and sums weighted by these."""
+
+    past: Past
+    chance: float = 0.0
+    mean: Any = 0.0
+    square: float = 0.0
+
+    def add(self, chance: float, error: Floats) -> None:
+        self.chance += chance
+        self.mean = self.mean + chance * error
+        self.square += chance * float(np.vdot(error, error))
+
+
+Law = Callable[[Any, Any, Past], Any]
+"""Constants, parameters, past -> the mean square of the error, or its mean."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorLaw:
+    """The check of an error's law; see `error_law`."""
+
+    kind: ClassVar[str] = "law"
+    takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
+
+    square: Law
+    mean: Law | None
+    exact: bool
+    setting: ClaimSetting
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Enumerate all draws on every instance."""
+        parts, runs = dict[str, Decision](), 0
+        for name, problem in problems(trial):
+            case = self.setting.make_case(trial, problem)
+            groups, count = _groups(trial, case)
+            parts[name] = self._decide_groups(case, groups)
+            runs += count
+        claimed = {"mean square over its law": 1.0}
+        return Evidence(combine_families(parts), claimed, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, problem in problems(trial):
+            case = self.setting.make_case(trial, problem)
+            check_fit(case)
+            zero = np.zeros(problem.shape)
+            past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
+            float(self.square(case.constants, case.parameters, past))
+
+    def _decide_groups(self, case: MadeMethod, groups: list[_ErrorGroup]) -> Decision:
+        """Decide mean and mean square of all estimates after all pasts."""
+        scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
+        lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
+        ratios, positive, deviation = [], [], 0.0
+        for group in groups:
+            law = float(self.square(*reported, group.past))
+            # One that is certain errs by rounding, too.
+            ratios.append(group.square / group.chance / max(law, lower))
+            positive += ratios[-1:] if law > lower else []
+            if self.mean is not None:
+                away = group.mean / group.chance - self.mean(*reported, group.past)
+                deviation = maximum(deviation, float(np.abs(away).max()) / scale)
+        squares = _decide_squares(ratios, positive, self.exact)
+        if self.mean is None:
+            return squares
+        mean = decide_exact(
+            deviation <= ROUNDING,
+            "Every conditional mean is exact.",
+            f"A conditional mean is off by {deviation:.3g} of a gradient.",
+            {"relative deviation": deviation},
+        )
+        return combine_with_conditions({"": squares}, {"mean": mean})
+
+
+def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
+    """Decide the mean squares over their law: at most it, or equal to it where it is positive."""
+    decision = decide_inequality(ratios, ROUNDING)
+    if not exact or decision.verdict == "violated":
+        return decision
+    lower = min(positive, default=1.0)
+    wrong = f"A mean square is {lower:.6g} of its law, which is exact."
+    measured = {**decision.measured, "least ratio": lower}
+    return decide_exact(lower >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
+
+
+def _groups(trial: Trial, case: MadeMethod) -> tuple[list[_ErrorGroup], int]:
+    """Return the errors of all estimates by their past, and the number of runs."""
+    groups: dict[tuple[int, bytes], _ErrorGroup] = {}
+    count = 0
+
+    def run(rng: Any) -> list[tuple[Past, Floats, bytes]]:
+        steps = trial.follow(case.problem, case.algorithm, rng=rng)
+        return list(_iterate_errors(case.problem, islice(steps, case.steps)))
+
+    for chance, reported in enumerate_outcomes(trial, case, run):
+        count += 1
+        for past, error, existing in reported:
+            groups.setdefault((past.t, existing), _ErrorGroup(past)).add(chance, error)
+    return list(groups.values()), count
+
+
+def _iterate_errors(
+    problem: Problem, steps: Iterator[StepRecord]
+) -> Iterator[tuple[Past, Floats, bytes]]:
+    """Yield what each estimate follows from, its error, and all that was told before it."""
+    before = np.array(problem.start())
+    error = np.zeros_like(np.asarray(problem.gradient(before)))
+    existing = b""
+    for t, step in enumerate(steps):
+        x = np.array(keep(step.estimate_point))
+        existing += rounding_key(x)
+        past = Past(t=t, x=x, error=error, step=x - before, problem=problem)
+        estimate = step.estimate
+        error = estimate - problem.gradient(x)
+        yield past, error, existing
+        existing += rounding_key(estimate)
+        before = x
+
+
+def error_law(
+    square: Law,
+    *,
+    mean: Law | None = None,
+    exact: bool = False,
+    parameters: Given | None = None,
+    constants: Callable[[Any], Any] | None = None,
+) -> ErrorLaw:
+    """Return the check of the law of an estimator's error, e_t = g_t - grad f(x_t).
+
+    All draws are enumerated, so that the instances must be small: a few components, batches and
+    steps. The method yields `at`, where its estimate was formed, and `estimate`.
+
+    Parameters
+    ----------
+    square
+        The claimed mean of |e_t|^2 given the past: a function of the constants of the problem, the
+        parameters that are set here, and a `Past`.
+    mean
+        That of e_t, shape of a gradient; not tested if not given.
+    exact
+        Whether `square` is the mean square itself; else it is an upper bound.
+    parameters, constants
+        As of `bound`.
+
+    Raises
+    ------
+    InputError
+        If a function takes another number of arguments.
+    """
+    check_function("square", square, 3)
+    if mean is not None:
+        check_function("mean", mean, 3)
+    setting = ClaimSetting(parameters=parameters or {}, constants=constants)
+    return ErrorLaw(square=square, mean=mean, exact=exact, setting=setting)

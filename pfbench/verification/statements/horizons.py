@@ -1,0 +1,172 @@
+"""Growing horizons: a statement for every T is tested at T, 4T, 16T, ... as time allows."""
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import compress
+from time import process_time
+
+from pfbench.base.verdicts import Verdict
+from pfbench.verification.claim import Claim
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.faults.fault import Fault
+from pfbench.verification.statements.setting import FACTOR, ClaimSetting, lengthen_instance
+from pfbench.verification.statistics import Decision, combine_families, doubtful
+from pfbench.verification.subject import ClaimBroken, Subject
+from pfbench.verification.trial import Trial
+
+LARGEST = {"quick": FACTOR**3, "full": FACTOR**6}
+"""The largest horizon over the stated one, by effort."""
+
+SECONDS = {"quick": 10.0, "full": 60.0}
+"""Seconds for horizons beyond the stated one, by effort."""
+
+SHORT = 1.0
+"""Those of a claim of the catalogue, and of a fault, in a quick verification."""
+
+LEFT_OUT = "is left out: shorter runs took too long"
+
+_PATIENCE, _LEAST = 6.0, 30.0
+"""A horizon that would take this multiple of these seconds of the processor, and so many at least,
+is left out."""
+
+
+def check_horizons(
+    trial: Trial, settings: Iterable[ClaimSetting], check: Callable[[Trial], Evidence]
+) -> Evidence:
+    """Return the evidence of a check at the stated horizon, and at longer ones while it holds.
+
+    Instances that are made for the horizon go on where the others take too long. The seconds that
+    are left are for runs on the instances of shorter horizons, the longest runs first.
+
+    The horizons follow from the work that was counted, not from the clock, so that they are the
+    same on every machine; only a problem that is far slower than that ends them by the clock, and
+    the reason says so. A horizon that is undecided, with nothing against the claim, ends them, and
+    is no part of what was tested.
+    """
+    other_process_time, evidence = process_time(), check(trial)
+    horizons = [setting.horizon(trial.effort) for setting in settings]
+    if None in horizons or not horizons or not Verdict(evidence.decision.verdict).is_kept:
+        return evidence
+    first, seconds = max(T for horizon in horizons if horizon for T in horizon[1:]), _seconds(trial)
+    tried = _Tried(check, seconds, {"": evidence.decision}, evidence.repetitions)
+    groups, factor, late = split_by_growth(trial.claim), FACTOR, ""
+    work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
+    going = [*range(len(groups))]
+    while going and factor <= LARGEST[trial.effort]:
+        started = process_time()
+        if FACTOR * (started - other_process_time) > max(_LEAST, _PATIENCE * seconds):
+            late = f" T = {first * factor} {LEFT_OUT}."
+            break
+        other_process_time = started
+        for k in [*going]:
+            stretched = replace(trial, stretch=factor, claim=groups[k])
+            name = f"T = {first * factor}{instance_names(groups[k]) if len(groups) > 1 else ''}"
+            if tried.decides(name, stretched, FACTOR * work[k]):
+                work[k], reached[k] = tried.last, factor
+            else:
+                going.remove(k)
+        factor *= FACTOR
+    factors = [1, *_powers(max(reached))]
+    for longer in [] if late else reversed(_powers(reached[0])):
+        for shorter in [f for f in factors if f < longer]:
+            claim = use_shorter_instances(groups[0], longer, shorter)
+            name = f"T = {first * longer} on instances for T = {first * shorter}"
+            cost = work[0] * longer / reached[0]
+            tried.decides(name, replace(trial, stretch=longer, claim=claim), cost)
+    trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
+    decision = combine_families(tried.parts) if len(tried.parts) > 1 else evidence.decision
+    if min(reached) < max(reached):
+        late += (
+            f" T <= {first * min(reached)}{instance_names(groups[reached.index(min(reached))])}."
+        )
+    reason = f"{decision.reason}{late}"
+    return replace(evidence, decision=replace(decision, reason=reason), repetitions=tried.runs)
+
+
+@dataclass
+class _Tried:
+    """The decisions at longer horizons, the runs they took, and the seconds by the work counted."""
+
+    check: Callable[[Trial], Evidence]
+    seconds: float
+    parts: dict[str, Decision]
+    runs: int
+    spent: float = 0.0
+    last: float = 0.0
+
+    def decides(self, name: str, trial: Trial, cost: float) -> bool:
+        """Test a claim at a longer horizon and return whether that is among what was tested.
+
+        It is not where it costs more seconds than are left, where another horizon has violated the
+        claim, where it is undecided, where the method or the author's functions have no such
+        horizon, and where there is no instance.
+        """
+        holds = all(Verdict(part.verdict).is_kept for part in self.parts.values())
+        if not holds or self.spent + cost > self.seconds or not trial.claim.instances:
+            return False
+        before = copy(trial.coverage)
+        try:
+            evidence = self.check(trial)
+        except ClaimBroken as error:
+            raise type(error)(f"with {name} {error}") from error
+        except Exception:
+            trial.coverage.reset(before)
+            return False
+        self.last = trial.coverage.work - before.work
+        self.spent += self.last
+        if _is_undecided(evidence.decision):
+            trial.coverage.reset(before)
+            return False
+        self.parts[name], self.runs = evidence.decision, self.runs + evidence.repetitions
+        return True
+
+
+def _powers(limit: int) -> list[int]:
+    """Return the multiples of a horizon beyond it up to one of them."""
+    return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
+
+
+def split_by_growth(claim: Claim) -> list[Claim]:
+    """Return the claim on the instances that are made for a horizon, and on the others."""
+    grows = [lengthen_instance(item, FACTOR**2) is not item for item in claim.instances]
+    if len(set(grows)) == 1:
+        return [claim]
+    return [
+        replace(claim, instances=tuple(compress(claim.instances, chosen)))
+        for chosen in (grows, [not grown for grown in grows])
+    ]
+
+
+def instance_names(claim: Claim) -> str:
+    """Return the names of a claim's instances as the end of a phrase."""
+    return f" on {', '.join(instance.name for instance in claim.instances)}"
+
+
+def use_shorter_instances(claim: Claim, longer: int, shorter: int) -> Claim:
+    """Return a claim on the instances for a shorter horizon that no longer run has."""
+    instances = []
+    for instance in claim.instances:
+        multiples = (1, shorter, longer)
+        first, at_shorter, at_longer = (
+            lengthen_instance(instance, multiple).parameters for multiple in multiples
+        )
+        if at_shorter != at_longer and (shorter == 1 or at_shorter != first):
+            instances.append(replace(instance, parameters=at_shorter))
+    return replace(claim, instances=tuple(instances))
+
+
+def _seconds(trial: Trial) -> float:
+    """Return the seconds for longer horizons."""
+    subject = trial.subject
+    is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)
+    if trial.effort == "quick" and (is_fault or trial.claim.user_source is None):
+        return SHORT
+    return SECONDS[trial.effort]
+
+
+def _is_undecided(decision: Decision) -> bool:
+    """Return whether too few runs were made, and nothing speaks against the claim."""
+    against = decision.p_value is not None and doubtful(decision.p_value)
+    above = any(value > 1.0 for name, value in decision.measured.items() if name.endswith("ratio"))
+    return decision.verdict == Verdict.INCONCLUSIVE and not (against or above)

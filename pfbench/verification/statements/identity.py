@@ -1,0 +1,131 @@
+"""An identity: two methods make the same iterates, or what is measured of them is the same."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, zip_longest
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import check_integer, check_real
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statements.quantity import Quantity, as_function
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    Given,
+    MadeMethod,
+    check_fit,
+    make_other_method,
+    method_named,
+    problems,
+)
+from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.subject import ClaimBroken
+from pfbench.verification.trial import Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityCheck:
+    """The check of an identity; see `identity`."""
+
+    kind: ClassVar[str] = "identity"
+    takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
+
+    other_method: Any
+    setting: ClaimSetting
+    other_parameters: Given | None
+    quantity: Quantity | None
+    tolerance: float
+    seeds: int
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Compare runs step by step on every instance."""
+        parts = dict[str, Decision]()
+        for name, problem in problems(trial):
+            case = self.setting.make_case(trial, problem)
+            differences = [
+                difference
+                for seed in trial.seeds(self.seeds, name or "runs")
+                for difference in self._differences(trial, case, seed)
+            ]
+            parts[name] = decide_exact(
+                max(differences) <= self.tolerance,
+                "They coincide.",
+                f"They come apart by {max(differences):.3g}.",
+                {"checks": float(len(differences)), "difference": max(differences)},
+            )
+        claimed = {"difference": 0.0, "tolerance": self.tolerance}
+        return Evidence(combine_all(parts), claimed, len(parts) * self.seeds)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, problem in problems(trial):
+            case = self.setting.make_case(trial, problem)
+            check_fit(case)
+            make_other_method(self.other_method, self.other_parameters, case)
+
+    def _differences(self, trial: Trial, case: MadeMethod, seed: int) -> Iterator[float]:
+        """Yield by how much each step of two runs differs, relative to its size."""
+        values = [
+            self._values(trial, case, algorithm, seed)
+            for algorithm in (
+                case.algorithm,
+                make_other_method(self.other_method, self.other_parameters, case),
+            )
+        ]
+        for value, two in zip_longest(*values):
+            if value is None or two is None:
+                raise ClaimBroken("one of the two makes more steps than the other")
+            size = max(float(np.abs(value).max()), float(np.abs(two).max()))
+            yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
+
+    def _values(self, trial: Trial, case: MadeMethod, algorithm: Any, seed: int) -> Iterator[Any]:
+        """Yield each iterate, or what is measured there."""
+        measured = (
+            as_function(case.problem, self.quantity) if self.quantity is not None else np.array
+        )
+        for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
+            yield np.asarray(measured(step.state.x))
+
+
+def identity(
+    other_method: Any,
+    *,
+    parameters: Given | None = None,
+    other_parameters: Given | None = None,
+    quantity: Quantity | None = None,
+    tolerance: float = 1e-9,
+    seeds: int = 5,
+) -> IdentityCheck:
+    """Return the check that the claim's method and another one coincide step by step.
+
+    Both run with the same random stream, so that they coincide where they draw the same.
+
+    Parameters
+    ----------
+    other_method
+        The other method: a name of the catalogue, or a class.
+    parameters
+        Of the claim's method, as of `bound`.
+    other_parameters
+        Of the other one; those of the claim's that it has, if not given.
+    quantity
+        What is to be the same, as of `bound`; the iterates themselves if not given.
+    tolerance
+        By how much they may differ, relative to their size.
+    seeds
+        Number of seeds.
+
+    Raises
+    ------
+    InputError
+        If the other method is unknown, or a number is out of range.
+    """
+    return IdentityCheck(
+        other_method=method_named(other_method),
+        setting=ClaimSetting(parameters=parameters or {}),
+        other_parameters=other_parameters,
+        quantity=quantity,
+        tolerance=check_real("tolerance", tolerance, minimum=0.0),
+        seeds=check_integer("seeds", seeds, minimum=1),
+    )

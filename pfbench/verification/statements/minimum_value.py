@@ -1,0 +1,69 @@
+"""The least value of a convex problem over a set, certified by the Frank-Wolfe gap."""
+
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.assumptions import list_known_assumptions
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification.subject import NotTestable
+
+ACCURACY = 1e-11
+"""The gap that is reached, over that at the start."""
+
+_ITERATIONS = 20_000
+
+
+def minimum_value(problem: Any) -> float:
+    """Return min f of a convex problem over its set, from above and to `ACCURACY`.
+
+    A convex f is nowhere below f(x) - max over u in C of <grad f(x), x - u>. So the value at a
+    point with a small gap is the least one up to that gap. A method is run until it is small:
+    projected gradients, or pairwise Frank-Wolfe where the set has no projection.
+
+    Raises
+    ------
+    Untestable
+        If f is not known to be convex over a bounded set of arrays, or the gap stays too large.
+    """
+    return _least_value(problem) if isinstance(problem, Hashable) else _minimise(problem)
+
+
+def _minimise(problem: Any) -> float:
+    unknown = f"the least value of {problem.name} is not known"
+    is_known = {"convex", "bounded domain"} <= list_known_assumptions(problem)
+    if not is_known or problem.penalty is not None or not isinstance(problem.start(), np.ndarray):
+        raise NotTestable(unknown)
+    target = ACCURACY * _gap(problem, problem.start())
+    best = problem.start()
+    for algorithm in _methods(problem):
+        stop = Stop("fw_gap", target)
+        run = solve(problem, algorithm, stop=stop, measures="fw_gap", every=20)
+        if run.status in ("target", "finished") and _gap(problem, run.x) < _gap(problem, best):
+            best = run.x
+        if _gap(problem, best) <= target:
+            return float(problem.value(best))
+    raise NotTestable(f"{unknown}: it is certified up to {_gap(problem, best):.2g} alone")
+
+
+_least_value = lru_cache(maxsize=8)(_minimise)
+
+
+def _gap(problem: Any, x: Any) -> float:
+    """Return the certified upper end of the Frank-Wolfe gap."""
+    g = problem.gradient(x)
+    return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
+
+
+def _methods(problem: Any) -> Iterator[Any]:
+    """Yield the methods that are tried, with their parameters."""
+    smoothness = problem.constants(problem.start()).L_f
+    gradients: Any = ALGORITHMS["prox-gd"]
+    pairwise: Any = ALGORITHMS["bpfw"]
+    if smoothness > 0.0:
+        yield gradients(iterations=_ITERATIONS, step=1.0 / smoothness)
+    yield pairwise(iterations=_ITERATIONS)

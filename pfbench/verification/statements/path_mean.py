@@ -1,0 +1,118 @@
+"""A bound of the mean of something over x_1 .. x_K, in the constants of a norm.
+
+An instance has its horizon as an attribute K. Where it has one component nothing is drawn, and one
+run decides; else the mean over runs does.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.trial import Trial
+
+_LONGEST = 20_000
+"""Instances with a longer horizon are left to full verifications."""
+
+_RUNS = (120, 240)
+
+Numbers = dict[str, Any]
+"""What a bound is a function of, by name: `known` and the parameters."""
+
+
+def norm_constants(problem: Any) -> Numbers:
+    """Return K, L (from norm to dual norm), L_f, rho, zeta, sigma and delta of an instance."""
+    c = problem.constants(problem.start())
+    return {
+        "K": problem.K,
+        "L": c.L_norm,
+        "L_f": c.L_f,
+        "rho": c.rho,
+        "zeta": c.zeta,
+        "sigma": float(np.sqrt(c.sigma2)),
+        "delta": c.delta,
+    }
+
+
+def dual_norm(problem: Any, x: Floats) -> float:
+    """Return |grad f(x)|_*."""
+    return float(problem.norm.dual(problem.gradient(x)))
+
+
+def gap(problem: Any, x: Floats) -> float:
+    """Return the Frank-Wolfe gap V(x), over the problem's set."""
+    g = problem.gradient(x)
+    return float(np.vdot(g, x)) - float(problem.set.minimum(g)[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathMeanBound:
+    """The check that a mean over x_1 .. x_K is at most each of several bounds.
+
+    Attributes
+    ----------
+    bounds
+        By label functions of what is `norm_constants`, of L_ms and of the parameters, by name.
+    quantity
+        What is measured of a problem and a point.
+    parameters
+        Returns the method's parameters from what is known.
+    """
+
+    kind: ClassVar[str] = "bound"
+
+    bounds: Mapping[str, Callable[..., float]]
+    quantity: Callable[[Any, Floats], float]
+    parameters: Callable[[Numbers], Numbers]
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Put it to the test on every instance."""
+        parts: dict[str, Decision] = {}
+        runs = 0
+        for instance in trial.claim.instances:
+            problem = instance()
+            if trial.effort == "quick" and problem.K > _LONGEST:
+                continue
+            numbers = {**norm_constants(problem), "L_ms": problem.constants(problem.start()).L_ms}
+            parameters = self.parameters(numbers)
+            algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
+            visited: dict[int, float] = {}
+
+            def measure_run(
+                seed: int,
+                on: Any = problem,
+                method: Any = algorithm,
+                values: dict[int, float] = visited,
+            ) -> float:
+                if seed not in values:
+                    points = (x for x, _ in trial.moves(on, method, seed))
+                    values[seed] = float(np.mean([self.quantity(on, x) for x in points]))
+                return values[seed]
+
+            usable = {**numbers, **parameters}
+            for label, upper in self.bounds.items():
+                name = f"{label}, {instance.name} {instance.key}"
+                bound = upper(**{key: usable[key] for key in _names(upper)})
+                if problem.n == 1:
+                    parts[name] = decide_inequality([measure_run(0) / bound])
+                else:
+                    parts[name], _ = trial.sequential(
+                        measure_run,
+                        bound,
+                        purpose=instance.key,
+                        batch=10,
+                        limit=trial.choose_by_effort(*_RUNS),
+                    )
+            runs += len(visited)
+            if any(part.verdict == "violated" for part in parts.values()):
+                break
+        return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
+
+
+def _names(bound: Callable[..., float]) -> tuple[str, ...]:
+    code = bound.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -1,0 +1,92 @@
+"""What a claim measures at a point, by name or as a function."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from pfbench.base.checks import check_choice
+from pfbench.base.counts import COUNTED
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.state import State
+from pfbench.measures import available
+from pfbench.points import keep
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification.statements.minimum_value import minimum_value
+from pfbench.verification.statements.setting import MadeMethod
+from pfbench.verification.subject import NotTestable
+from pfbench.verification.trial import Trial
+
+Quantity = str | Callable[[Any, Any], float]
+"""A measure by its name, or a function of a problem and a point."""
+
+SUBOPTIMALITY = "suboptimality"
+"""f + h minus the least value that is known, or certified."""
+
+
+def is_count(quantity: Quantity) -> bool:
+    """Return whether it is a number of calls."""
+    return isinstance(quantity, str) and quantity in COUNTED
+
+
+def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
+    """Return a quantity as a function of a point; of an interval its upper end.
+
+    Raises
+    ------
+    InputError
+        If the problem has no measure of that name.
+    Untestable
+        Where it is called, if it is not defined there.
+    """
+    if not isinstance(quantity, str):
+        function = quantity
+        return lambda x: float(function(problem, x))
+    if quantity == SUBOPTIMALITY:
+        return _suboptimality(problem)
+    existing = available(problem)
+    measure = existing[
+        check_choice(
+            f"the quantity measured on {problem.name}", quantity, [*existing, SUBOPTIMALITY]
+        )
+    ]
+
+    def upper_end(x: Any) -> float:
+        result = measure(problem, State(keep(x)))
+        if result is None:
+            raise NotTestable(f"{quantity} is not defined on {problem.name}")
+        return float(result[1] if isinstance(result, tuple) else result)
+
+    return upper_end
+
+
+def count_calls_to_target(
+    trial: Trial,
+    case: MadeMethod,
+    method: Algorithm,
+    seed: int,
+    kind: str,
+    quantity: Quantity,
+    target: float,
+) -> float:
+    """Return the calls of a kind until a quantity is at most a target; infinite if it never is."""
+    measured = as_function(case.problem, quantity)
+
+    def measure(_: Problem, state: State) -> float:
+        return measured(state.x)
+
+    stop, named = Stop("measured", target), {"measured": measure}
+    run = trial.run(case.problem, method, seed=seed, stop=stop, measures=named)
+    spent = run.counts.as_dict()[kind]
+    return float(spent) if run.status == "target" and spent else math.inf
+
+
+def _suboptimality(problem: Problem) -> Callable[[Any], float]:
+    objective = available(problem)["objective"]
+
+    def suboptimality(x: Any) -> float:
+        best_known = problem.best_known
+        lower = minimum_value(problem) if best_known is None else best_known[0]
+        value = objective(problem, State(keep(x)))
+        return float(value if isinstance(value, float) else math.nan) - lower
+
+    return suboptimality

@@ -1,0 +1,184 @@
+"""A rate: the calls to a target grow at most as a power of what makes the problem hard."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.verdicts import Verdict
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instances import Instance
+from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    Given,
+    MadeMethod,
+    check_fit,
+    draw_seeds,
+    instances,
+    is_random,
+)
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    Exponent,
+    SeedRows,
+    combine_families,
+    decide_exponent,
+    fit_exponent,
+)
+from pfbench.verification.statistics import mark_by_schedule as follows_from_schedule
+from pfbench.verification.trial import Trial
+
+EPSILON = "1/epsilon"
+"""What calls grow with where the accuracy is varied."""
+
+NO_EVIDENCE = (
+    "No evidence for the rate here: the problem is easier than the class. The hardest families "
+    "known are finite-sum-chain and, over a bounded set, zero-chain."
+)
+"""What a rate says that holds where fewer calls than claimed are needed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateCheck:
+    """The check of a rate; see `rate`."""
+
+    kind: ClassVar[str] = "rate"
+    takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
+
+    exponent: float
+    values: tuple[float, ...]
+    measure: Quantity
+    varied_parameter: str
+    count: str
+    setting: ClaimSetting
+    seeds: int
+    decades: float
+    by_schedule: bool
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Fit the exponent on every instance, one slope a seed."""
+        parts, runs = dict[str, Decision](), 0
+        x = (
+            np.array(self.values)
+            if self.varied_parameter != EPSILON
+            else 1.0 / np.array(self.values)
+        )
+        for name, item in instances(trial):
+            sample = is_random(trial, item)
+
+            def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
+                return [self.calls(trial, instance, position, *pair) for position in self.values]
+
+            rows = SeedRows(row, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
+
+            def fit(
+                count: int, rows: SeedRows[Any, Any] = rows, is_drawn: bool = sample
+            ) -> Exponent:
+                calls = rows(count)
+                return fit_exponent(x, calls if is_drawn else calls[0], least_decades=self.decades)
+
+            parts[name] = decide_exponent(fit, self.exponent, seeds=self.seeds)
+            runs += len(rows.computed) * len(self.values)
+        decision = combine_families(parts)
+        if self.by_schedule:
+            decision = follows_from_schedule(decision)
+        elif decision.verdict == Verdict.HOLDS:
+            decision = replace(decision, reason=f"{decision.reason} {NO_EVIDENCE}")
+        return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, instance in instances(trial):
+            case = self.case(trial, instance, self.values[0], 0)
+            check_fit(case)
+            as_function(case.problem, self.measure)(case.problem.start())
+
+    def case(self, trial: Trial, instance: Instance, value: float, seed: int) -> MadeMethod:
+        """Return the case of a value and a seed."""
+        if self.varied_parameter == EPSILON:
+            report = {"epsilon": value} if "epsilon" in instance.accepts else {}
+            return self.setting.make_case(
+                trial, instance.build_seeded(seed, **report), epsilon=value
+            )
+        complete = int(value) if float(value).is_integer() else value
+        return self.setting.make_case(
+            trial, instance.build_seeded(seed, **{self.varied_parameter: complete})
+        )
+
+    def calls(self, trial: Trial, instance: Instance, value: float, data: int, seed: int) -> float:
+        """Return the calls until the measure is at most epsilon; infinite if it never is."""
+        case = self.case(trial, instance, value, data)
+        request = self.count, self.measure, case.parameters.epsilon
+        return count_calls_to_target(trial, case, case.algorithm, seed, *request)
+
+
+def rate(
+    exponent: float,
+    values: Sequence[float],
+    *,
+    measure: Quantity,
+    varied_parameter: str = EPSILON,
+    count: str = "sfo",
+    parameters: Given | None = None,
+    seeds: int = 20,
+    decades: float = 2.0,
+    by_schedule: bool = False,
+) -> RateCheck:
+    """Return the check that the calls to a target grow with an exponent at most.
+
+    One slope of log calls is fitted for each seed, and the exponent is their median over seeds; see
+    `decide_exponent`. An easy problem is no
+    evidence for a rate: take instances on which every method needs that many calls.
+
+    Parameters
+    ----------
+    exponent
+        The claimed exponent.
+    values
+        The accuracies epsilon, or the values of what `varied_parameter`; at least 4, over
+        `decades`.
+    measure
+        What is to be at most epsilon, as `of` in `bound`.
+    varied_parameter
+        "1/epsilon", or a parameter of the instances; then epsilon stands among `parameters`. An
+        instance that takes `epsilon` is made for it.
+    count
+        The kind of calls.
+    parameters
+        As of `bound`, for a method that has no theorem's schedule, or beside that.
+    seeds
+        Number of seeds at first: of the method, and of the data of an instance that takes one.
+        With fewer than 6 nothing is said at first. Where `EARLY_SEEDS` decide, no more are made;
+        where these do not, `MOST_SEEDS` are.
+    decades
+        Least decades of a usable fit.
+    by_schedule
+        Whether the exponent follows from the schedule whatever the method does: then the verdict
+        is *holds* at best.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+    """
+    check_real("exponent", exponent)
+    result = check_finite_array("values", values)
+    if result.ndim != 1 or result.size == 0 or (result <= 0.0).any():
+        raise InputError("values must be a list of positive numbers.")
+    return RateCheck(
+        exponent=exponent,
+        values=tuple(result.tolist()),
+        measure=measure,
+        varied_parameter=varied_parameter,
+        count=check_choice("count", count, COUNTED),
+        setting=ClaimSetting(parameters=parameters or {}),
+        seeds=check_integer("seeds", seeds, minimum=1),
+        decades=check_real("decades", decades, above=0.0),
+        by_schedule=by_schedule,
+    )

@@ -1,0 +1,149 @@
+"""A separation: to a target one method needs fewer calls than another."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import check_choice, check_integer, check_real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instances import Instance
+from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
+from pfbench.verification.statements.setting import (
+    ClaimSetting,
+    Given,
+    MadeMethod,
+    check_fit,
+    check_function,
+    draw_seeds,
+    instances,
+    is_random,
+    make_other_method,
+    method_named,
+    problems,
+)
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    SeedRows,
+    combine_families,
+    decide_inequality,
+    decide_median,
+)
+from pfbench.verification.trial import Trial
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separation:
+    """The check of a separation; see `separation`."""
+
+    kind: ClassVar[str] = "separation"
+    takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
+
+    other_method: Any
+    measure: Quantity
+    target: float | Callable[[Any], float]
+    count: str
+    setting: ClaimSetting
+    other_parameters: Given | None
+    factor: float
+    seeds: int
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Compare the calls of paired runs on every instance."""
+        parts, runs = dict[str, Decision](), 0
+        for name, item in instances(trial):
+
+            def ratio(pair: tuple[int, int], instance: Instance = item) -> float:
+                case = self.setting.make_case(trial, instance.build_seeded(pair[0]))
+                request = pair[1], self.count, self.measure, self._target(case)
+                calls = count_calls_to_target(trial, case, case.algorithm, *request)
+                reference = count_calls_to_target(
+                    trial,
+                    case,
+                    make_other_method(self.other_method, self.other_parameters, case),
+                    *request,
+                )
+                return calls / reference if math.isfinite(calls) else math.inf
+
+            rows = SeedRows(ratio, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
+            if is_random(trial, item):
+                parts[name] = decide_median(rows, self.factor, self.seeds)
+            else:
+                parts[name] = decide_inequality(np.array(rows(1)) / self.factor)
+            runs += 2 * len(rows.computed)
+        return Evidence(combine_families(parts), {"calls over the other's": self.factor}, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, problem in problems(trial):
+            case = self.setting.make_case(trial, problem)
+            check_fit(case)
+            make_other_method(self.other_method, self.other_parameters, case)
+            self._target(case)
+            as_function(problem, self.measure)(problem.start())
+
+    def _target(self, case: MadeMethod) -> float:
+        """Return the target on a problem."""
+        target = self.target(case.constants) if callable(self.target) else self.target
+        if not 0.0 < target < math.inf:
+            raise InputError(
+                f"the target on {case.problem.name} is {target:g}: it must be positive."
+            )
+        return float(target)
+
+
+def separation(
+    other_method: Any,
+    *,
+    measure: Quantity,
+    target: float | Callable[[Any], float],
+    count: str = "sfo",
+    parameters: Given | None = None,
+    other_parameters: Given | None = None,
+    factor: float = 1.0,
+    seeds: int = 20,
+) -> Separation:
+    """Return the check that the claim's method reaches a target with fewer calls than another.
+
+    The median over seeds of the ratio of calls of paired runs is decided; one that does not arrive
+    has needed infinitely many. Both are given their parameters, which leave them time to arrive.
+
+    Parameters
+    ----------
+    other_method
+        The other method: a name of the catalogue, or a class.
+    measure
+        What is to be at most the target, as `of` in `bound`.
+    target
+        A number, or a function of the constants of the problem.
+    count
+        The kind of calls.
+    parameters, other_parameters
+        Of the claim's method and of the other one, as of `identity`.
+    factor
+        The claimed largest median ratio.
+    seeds
+        Number of pairs at first; `EARLY_SEEDS` where these decide, `MOST_SEEDS` where they do not.
+
+    Raises
+    ------
+    InputError
+        If the other method is unknown, or an argument is out of range.
+    """
+    if callable(target):
+        check_function("target", target, 1)
+    return Separation(
+        other_method=method_named(other_method),
+        measure=measure,
+        target=target,
+        count=check_choice("count", count, COUNTED),
+        setting=ClaimSetting(parameters=parameters or {}),
+        other_parameters=other_parameters,
+        factor=check_real("factor", factor, above=0.0),
+        seeds=check_integer("seeds", seeds, minimum=1),
+    )

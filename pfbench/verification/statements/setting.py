@@ -1,0 +1,333 @@
+"""With what a claim's method runs on its instances: parameters, or its theorem's schedule."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
+from pfbench.algorithms.base import get_parameters
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.names import lookup
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.runs.loop.resolved_run import resolve_run
+from pfbench.verification.claim import Claim
+from pfbench.verification.instances import Instance
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.reproducibility import check_repeats
+from pfbench.verification.subject import NotTestable, instantiate_with_parameters
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import is_real_number
+
+Outcome = TypeVar("Outcome")
+
+Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
+"""Parameters of a method, or a function of the constants of a problem that returns them."""
+
+
+FACTOR = 4
+"""Factor between two horizons that are tried."""
+
+_ROOM = 2.0
+"""Factor between a longer horizon and the one for whose accuracy its instances are made."""
+
+_HORIZONS = ("T", "iterations")
+"""Names of an argument that is the number of steps."""
+
+
+class ParameterNamespace(SimpleNamespace):
+    """Parameters by name, as a bound reads them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        text = ", ".join(vars(self)) or "none"
+        raise InputError(f"a claim asks for the parameter {name}, and states {text}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeMethod:
+    """A problem with the method made for it.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    constants
+        What the claim's functions take for its constants.
+    parameters
+        The parameters that the claim sets, by name.
+    algorithm
+        The method under test with these parameters.
+    """
+
+    problem: Problem
+    constants: Any
+    parameters: Any
+    algorithm: Algorithm
+
+    @property
+    def steps(self) -> int | None:
+        """The number of steps that the claim sets; None if it sets none."""
+        iterations: int | None = vars(self.parameters).get("iterations")
+        return iterations
+
+    @property
+    def claim_parameters(self) -> Mapping[str, Any]:
+        """The parameters that the claim sets."""
+        claim_parameters: Mapping[str, Any] = vars(self.parameters)
+        return claim_parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSetting:
+    """With what a method runs.
+
+    Attributes
+    ----------
+    parameters
+        Its parameters; with `epsilon` among them its theorem's schedule sets those that are not
+        given, if it has one.
+    full
+        Those that a full verification has in place of these.
+    constants
+        A function of a problem that returns what the claim's functions take for its constants;
+        `problem.constants(problem.start())` if not given.
+    """
+
+    parameters: Given = field(default_factory=dict)
+    full: Mapping[str, Any] = field(default_factory=dict)
+    constants: Callable[[Any], Any] | None = None
+
+    def horizon(self, effort: str) -> tuple[str, int] | None:
+        """Return the name and the value of the parameter that can set any horizon; None if none.
+
+        That is an argument `T` or `iterations` of a function, or `iterations` where there is no
+        other number: any other might have been chosen for it.
+        """
+        full = self.full if effort == "full" else {}
+        if callable(self.parameters):
+            parameters = inspect.signature(self.parameters).parameters
+            defaults = {name: parameter.default for name, parameter in parameters.items()}
+            if "iterations" in full:
+                return None
+        else:
+            defaults = {**self.parameters, **full}
+            if any(
+                is_real_number(v) or type(v) is int
+                for k, v in defaults.items()
+                if k != "iterations"
+            ):
+                return None
+        return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
+
+    def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MadeMethod:
+        """Return the method made for a problem; `overrides` are further parameters.
+
+        Raises
+        ------
+        Untestable
+            If the method refuses its parameters.
+        """
+        statement = problem.constants(problem.start())
+        constants = statement if self.constants is None else self.constants(problem)
+        horizon = self.horizon(trial.effort) if trial.stretch > 1 else None
+        longer = {} if horizon is None else {horizon[0]: trial.stretch * horizon[1]}
+        if callable(self.parameters):
+            parameters = {
+                **self.parameters(constants, **longer),
+                **trial.choose_by_effort({}, dict(self.full)),
+            }
+        else:
+            parameters = {
+                **self.parameters,
+                **trial.choose_by_effort({}, dict(self.full)),
+                **longer,
+            }
+        parameters |= overrides
+        epsilon = parameters.pop("epsilon", None)
+        if epsilon is None or not has_schedule(trial.claim_algorithm):
+            algorithm = trial.make(**parameters)
+        else:
+            algorithm = trial.make_scheduled(epsilon, statement, **parameters)
+            parameters = get_parameters(
+                trial.claim_algorithm.theory(epsilon, statement, **parameters)
+            )
+        parameters |= {} if epsilon is None else {"epsilon": epsilon}
+        return MadeMethod(
+            problem=problem,
+            constants=constants,
+            parameters=ParameterNamespace(**parameters),
+            algorithm=algorithm,
+        )
+
+
+def label_settings(
+    parameters: Given | Mapping[str, Given] | None, **overrides: Any
+) -> dict[str, ClaimSetting]:
+    """Return settings by label, a single one without; `overrides` is what else a `ClaimSetting` has.
+
+    Raises
+    ------
+    InputError
+        If they are neither a mapping nor a function.
+    """  # noqa: E501
+    value = {} if parameters is None else parameters
+    if not (isinstance(value, Mapping) or callable(value)):
+        raise InputError("parameters must be a mapping, or a function of the constants.")
+    is_plural = isinstance(value, Mapping) and all(
+        isinstance(item, Mapping) or callable(item) for item in value.values()
+    )
+    by_label: Any = value if value and is_plural else {"": value}
+    return {label: ClaimSetting(parameters=item, **overrides) for label, item in by_label.items()}
+
+
+def has_schedule(method: Any) -> bool:
+    """Return whether a method has a theorem's schedule of its own."""
+    own = getattr(method, "theory", None)
+    return own is not None and getattr(own, "__func__", own) is not _NONE
+
+
+_NONE = vars(CatalogueAlgorithm)["theory"].__func__
+
+
+def method_named(method: Any) -> Any:
+    """Return a method: by its name in the catalogue, or itself.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    return lookup("algorithm", method, ALGORITHMS) if isinstance(method, str) else method
+
+
+def make_other_method(method: Any, parameters: Given | None, case: MadeMethod) -> Algorithm:
+    """Return another method for a case, with those of the claim's parameters if not given others.
+
+    Raises
+    ------
+    Untestable
+        If it refuses them.
+    """
+    if parameters is None:
+        return instantiate_with_parameters(method, **case.claim_parameters)
+    reported = parameters(case.constants) if callable(parameters) else parameters
+    return instantiate_with_parameters(method, tuple(reported), **reported)
+
+
+def titles(claim: Claim) -> list[str]:
+    """Return what the instances of a claim are called, each by another name; "" if there is one."""
+    names = [instance.name for instance in claim.instances]
+    if len(names) == 1:
+        return [""]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: k + 1].count(name)}"
+        for k, name in enumerate(names)
+    ]
+
+
+def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
+    """Yield the instances of a claim, each made for the trial's horizon, with what they are called.
+
+    Raises
+    ------
+    Untestable
+        If there is none.
+    """
+    if not trial.claim.instances:
+        raise NotTestable("the claim names no instance")
+    for title, instance in zip(titles(trial.claim), trial.claim.instances, strict=True):
+        yield title, instance if trial.stretch == 1 else lengthen_instance(instance, trial.stretch)
+
+
+def lengthen_instance(instance: Instance, stretch: int) -> Instance:
+    """Return an instance that is as hard for a longer run: its free `T` or `epsilon` are changed.
+
+    A right method reaches its accuracy after a part of the run, and the rest shows what comes late.
+    """
+    parameters = inspect.signature(instance.build).parameters
+    changed: dict[str, Any] = {}
+    for name in instance.accepts:
+        default = parameters[name].default
+        if name in _HORIZONS and type(default) is int:
+            changed[name] = stretch * default
+        elif name == "epsilon" and is_real_number(default):
+            changed[name] = default / math.sqrt(max(stretch / _ROOM, 1.0))
+    return replace(instance, parameters={**instance.parameters, **changed}) if changed else instance
+
+
+def is_random(trial: Trial, instance: Instance) -> bool:
+    """Return whether chance enters runs of the claim's method on an instance."""
+    return instance.varies or not getattr(trial.claim_algorithm, "deterministic", False)
+
+
+def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:
+    """Return so many pairs of seeds, of an instance's data and of a run; one if chance is out."""
+    if not is_random(trial, instance):
+        return [(0, 0)]
+    data, runs = trial.seeds(count, instance.key), trial.seeds(count, f"{instance.key} runs")
+    return list(zip(data, runs, strict=True))
+
+
+def problems(trial: Trial) -> Iterator[tuple[str, Any]]:
+    """Yield a problem for each instance; its data are of this trial, if it draws any."""
+    for name, instance in instances(trial):
+        yield name, instance.build_seeded(trial.seeds(1, instance.key)[0])
+
+
+def enumerate_outcomes(
+    trial: Trial, case: MadeMethod, outcome: Callable[[Any], Outcome]
+) -> Iterator[tuple[float, Outcome]]:
+    """Yield the chance and the outcome of every sequence of draws; see `enumerate_draws`.
+
+    Raises
+    ------
+    Raised
+        If the method raises, too, on a stream of numpy's.
+    Untestable
+        If its draws cannot be enumerated.
+    """
+    try:
+        check_repeats(trial, case.problem, case.algorithm, case.steps)
+        yield from enumerate_draws(outcome)
+    except NotEnumerable as error:
+        for _ in islice(trial.follow(case.problem, case.algorithm), case.steps):
+            pass
+        raise NotTestable(f"its draws cannot be enumerated: {error}") from error
+
+
+def check_fit(case: MadeMethod) -> None:
+    """Refuse a method that does not fit a problem.
+
+    Raises
+    ------
+    InputError
+        If the problem lacks what it requires.
+    """
+    try:
+        resolve_run(case.problem, case.algorithm).check_offered(
+            case.problem.open(np.random.default_rng(0))
+        )
+    except RefusedError as error:
+        raise InputError(str(error)) from error
+
+
+def check_function(subject: str, function: Any, arguments: int) -> None:
+    """Refuse what cannot be called with so many arguments: constants, parameters, and so on.
+
+    Raises
+    ------
+    InputError
+        If it is no function, or takes another number.
+    """
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{subject} must be a function of {arguments} arguments.") from error

@@ -1,0 +1,204 @@
+"""Claims of somebody's own: all that a file, or one name in it, states."""
+
+import importlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.failures import add_location, end_sentence, locate_error
+from pfbench.base.names import unknown_name_error
+from pfbench.base.user_code import load
+from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
+from pfbench.verification.subject import NotTestable
+from pfbench.verification.trial import Trial, claim_method
+
+
+def load_claims(reference: str) -> Paper:
+    """Return what somebody's own file states: claims, planted faults, errata.
+
+    It is all that stands at the top of the file, by itself, in a list or in a `Paper`. Of one name
+    it is what that names, with the faults that its claims must catch and the errata about them.
+
+    Parameters
+    ----------
+    reference
+        FILE.py, FILE.py:NAME or MODULE:NAME.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, states no claim, or two of one name.
+    """
+    home, attribute = split_reference(reference)
+    module = import_module_file(home)
+    paper = _collect(vars(module).values())
+    expected = paper
+    if attribute:
+        if not hasattr(module, attribute):
+            if not _names(module):
+                raise InputError(_no_claims_message(home, module, False))
+            raise unknown_name_error(f"name in {home}", attribute, _names(module))
+        expected = _collect([getattr(module, attribute)])
+    if not expected.claims:
+        raise InputError(_no_claims_message(reference, module, bool(attribute)))
+    return _attach_source(home, expected, paper)
+
+
+@dataclass(frozen=True)
+class UserClaimFile:
+    """A file or module of somebody's own that states claims.
+
+    Attributes
+    ----------
+    reference
+        Its path, or the module's name.
+    """
+
+    reference: str
+
+    def claim(self, name: str) -> Claim:
+        """Return a claim by its name, as other processes find it.
+
+        Where another machine has the file elsewhere, it is the module of its name.
+        """
+        elsewhere = self.reference.endswith(".py") and not Path(self.reference).is_file()
+        paper = load_claims(Path(self.reference).stem if elsewhere else self.reference)
+        return next(claim for claim in paper.claims if claim.name == name)
+
+
+def check_ready(claims: Iterable[Claim], effort: str) -> None:
+    """Refuse claims of somebody's own that cannot be tested, before any run.
+
+    Raises
+    ------
+    InputError
+        If an instance cannot be made or does not fit the method, or a function that he states
+        raises.
+    """
+    for claim in claims:
+        if claim.user_source is None:
+            continue
+        look = getattr(claim.check, "check", None)
+        try:
+            if claim.algorithm:
+                claim_method(claim)
+            if look is None:
+                for instance in claim.instances:
+                    instance.example()
+            else:
+                look(Trial(claim, effort=effort))
+        except (PfbenchError, NotTestable) as error:
+            raise InputError(f"the claim {claim.name} is refused: {end_sentence(error)}") from error
+        except Exception as error:
+            words = add_location(f"{type(error).__name__}: {error}", locate_error(error))
+            raise InputError(f"the claim {claim.name} fails with {words}") from error
+
+
+def split_reference(reference: str) -> tuple[str, str]:
+    """Return the file or module, and the name in it."""
+    home, _, attribute = reference.rpartition(":")
+    if not home or attribute.endswith(".py"):
+        home, attribute = reference, ""
+    return home, attribute
+
+
+def import_module_file(home: str) -> ModuleType:
+    """Import a file or module.
+
+    Raises
+    ------
+    InputError
+        If there is none, or its import fails.
+    """
+    try:
+        name = load(f"{home}:__name__")
+    except InputError as error:
+        raise InputError(str(error).replace(":__name__", "")) from error
+    return importlib.import_module(name)
+
+
+def _names(module: ModuleType) -> list[str]:
+    return [name for name, var in vars(module).items() if isinstance(var, Claim | Paper)]
+
+
+def _collect(values: Iterable[Any]) -> Paper:
+    """Return what is stated among some values, each once, in their order."""
+    results: dict[int, Any] = {}
+    first: Paper | None = None
+    for item in _flat(values):
+        parts: Iterable[Any] = (item,)
+        if isinstance(item, Paper):
+            first, parts = first or item, (*item.claims, *item.mutants, *item.errata)
+        results |= {id(part): part for part in parts}
+    full_list = list(results.values())
+    return Paper(
+        key=first.key if first else "",
+        title=first.title if first else "",
+        claims=tuple(other_item for other_item in full_list if isinstance(other_item, Claim)),
+        mutants=tuple(other_item for other_item in full_list if isinstance(other_item, Mutant)),
+        errata=tuple(other_item for other_item in full_list if isinstance(other_item, Erratum)),
+    )
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield what is stated among values, and what lists and mappings among them hold, in order.
+
+    A container is visited once: it may hold itself.
+    """
+    waiting, visited = [*values][::-1], set[int]()
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Claim | Mutant | Erratum | Paper):
+            yield item
+        elif isinstance(item, tuple | list | dict) and id(item) not in visited:
+            visited.add(id(item))
+            if not isinstance(item, dict):
+                waiting += item[::-1]
+            elif not {"__name__", "__builtins__"} & item.keys():
+                waiting += [*item.values()][::-1]
+
+
+def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> str:
+    words = f"{reference} {'is' if is_named else 'states'} no claim"
+    names = _names(module)
+    if is_named and names:
+        return f"{words}: name one of {', '.join(names)}, or the file alone."
+    return f"{words}: make one with pf.claims.Claim(name=..., statement=..., check=...)."
+
+
+def _attach_source(home: str, paper: Paper, full_list: Paper) -> Paper:
+    """Return what is wanted, each claim with the file by which others find it."""
+    source = UserClaimFile(str(Path(home).resolve()) if home.endswith(".py") else home)
+    _check_names("claims", home, paper.claims)
+    _check_names("mutants", home, full_list.mutants)
+    _check_names("errata", home, full_list.errata)
+    claims = {id(claim): replace(claim, user_source=source) for claim in paper.claims}
+
+    def attach_claims(expected: Sequence[Claim]) -> tuple[Claim, ...]:
+        return tuple(claims[id(claim)] for claim in expected if id(claim) in claims)
+
+    return replace(
+        paper,
+        title=paper.title or full_list.title or f"Claims of {Path(home).name}",
+        claims=tuple(claims.values()),
+        mutants=tuple(
+            replace(mutant, expected_claims=attach_claims(mutant.expected_claims))
+            for mutant in full_list.mutants
+            if attach_claims(mutant.expected_claims)
+        ),
+        errata=tuple(
+            replace(erratum, claim=claims[id(erratum.claim)]) if erratum.claim else erratum
+            for erratum in full_list.errata
+            if id(erratum.claim) in claims or (erratum.claim is None and erratum in paper.errata)
+        ),
+    )
+
+
+def _check_names(subject: str, home: str, statement: Sequence[Claim | Mutant | Erratum]) -> None:
+    names = [item.name for item in statement]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{home} has two {subject} of the name {name}: rename one of them.")

@@ -1,0 +1,299 @@
+"""Verdicts as Markdown, for files that are read."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pfbench.base.escaping import escape_text
+from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.verification.coverage import sizes_in_words
+from pfbench.verification.criteria import CRITERIA
+from pfbench.verification.outcomes import ErratumFinding, Verification
+from pfbench.verification.power import FACTORS, SEEDS, PowerSearch
+from pfbench.verification.schedule_homogeneity import Homogeneity
+from pfbench.verification.summaries import format_summary, format_with_interval, main_numbers
+from pfbench.verification.verdict import Verdict
+
+
+def verdict_table(
+    done: Verification, findings: Sequence[ErratumFinding], titles: Mapping[str, str], command: str
+) -> str:
+    """Return one verification as Markdown: a line for each claim, by paper, and the findings.
+
+    Parameters
+    ----------
+    done
+        The verification.
+    findings
+        Its findings.
+    titles
+        The titles of papers by their keys; claims of none of them come last.
+    command
+        The command that made it.
+    """
+    lines = [
+        "# Verdicts",
+        "",
+        f"Made by `{command}`. {format_summary(done.summary)}.",
+        "",
+        LIMITS,
+        "",
+    ]
+    for title in dict.fromkeys([*titles.values(), "Others"]):
+        rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
+        if rows:
+            lines += [
+                f"## {title}",
+                "",
+                "| claim | verdict | says | measured | tested on | runs | s |",
+            ]
+            lines += [f"|{' --- |' * 7}", *map(_line, rows), ""]
+    exponents = [line for row in done.rows for line in _exponents(row)]
+    if exponents:
+        gap, mapping_sq = map(_escape_markdown, CRITERIA[:2])
+        lines += [
+            "## Exponents",
+            "",
+            "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
+        ]
+        lines += ["the whole complexity under each criterion, by the links between them.", ""]
+        lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
+    doubtful = [row for row in done.rows if not row.verdict.is_kept]
+    if doubtful:
+        lines += ["## What does not simply hold", ""]
+        lines += [
+            f"* `{row.claim.name}` is {row.verdict}: {escape_text(row.reason)}" for row in doubtful
+        ]
+        lines += [""]
+    if findings:
+        lines += [
+            "## Findings",
+            "",
+            "| erratum | ruling | as printed or read | corrected | evidence |",
+        ]
+        lines += ["| --- | --- | --- | --- | --- |", *map(_format_finding, findings)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def repetition_table(
+    seeds: Sequence[int], verifications: Sequence[Verification], command: str
+) -> str:
+    """Return repeated verifications as Markdown: for each claim how often it had each verdict."""
+    counts: dict[str, Counter[str]] = {}
+    for done in verifications:
+        for row in done.rows:
+            counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
+    violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
+    order = sorted(VerdictName, key=lambda verdict: -verdict.rank)
+    lines = [
+        "# Verdicts, repeated",
+        "",
+        f"Made by `{command}`: {len(verifications)} verifications with seeds {seeds[0]} to {seeds[-1]}. "  # noqa: E501
+        f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
+        "",
+        f"| claim | {' | '.join(order)} |",
+        f"| --- |{' --- |' * len(order)}",
+    ]
+    for name, verdicts in counts.items():
+        cells = " | ".join(str(verdicts[word] or "") for word in order)
+        lines.append(f"| {name} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Verdict) -> str:
+    return (
+        f"| {row.claim.name} | {row.verdict} | {_escape_markdown(row.claim.statement)} | "
+        f"{_escape_markdown(main_numbers(row.measured))} | {sizes_in_words(row.measured, horizons=True)} | "  # noqa: E501
+        f"{row.repetitions} | {row.seconds:.2g} |"
+    )
+
+
+def _exponents(row: Verdict) -> Iterator[str]:
+    """Yield a line for each exponent that a row claims."""
+    measured, scales = (
+        row.measured,
+        [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]],
+    )
+    for name, slope in measured.items():
+        location, _, last = f": {name}".rpartition(": ")
+        removeprefix = location.removeprefix(": ")
+        statement = matching_claimed_exponent(removeprefix, row.claimed)
+        if last != "slope" or slope is None or statement is None:
+            continue
+        begin = f"{removeprefix}: " if removeprefix else ""
+        low, high, decades = (measured.get(f"{begin}{k}") for k in ("lower", "upper", "decades"))
+        text = format_with_interval(slope, low, high)
+        if measured.get(f"{begin}by_schedule"):
+            text += ", by the schedule"
+        other_removeprefix = (
+            removeprefix
+            if statement == removeprefix
+            else ": ".join(filter(None, (removeprefix, statement)))
+        )
+        claimed = f"{row.claimed[statement]:.3g}"
+        cells = (row.claim.name, other_removeprefix, claimed, text, f"{decades:.2g}", *scales)
+        yield f"| {' | '.join(map(_escape_markdown, cells))} |"
+
+
+def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
+    """Return the claimed exponent that a measured one is of: that which shares most words."""
+    if subject in claimed:
+        return subject
+    words = set(re.findall(r"\w+", subject)) - _COMMON
+    names = [name for name in claimed if name.startswith("exponent of ")]
+    shared = [len(words & set(re.findall(r"\w+", name))) for name in names]
+    return names[shared.index(max(shared))] if names else None
+
+
+_COMMON = {"exponent", "in", "of"}
+
+LIMITS = (
+    "Limits at 95 % of a mean hold if no sample is more than ten times the bound (twice, for "
+    "calls): no number of samples bounds a mean from above without a range."
+)
+
+
+def _format_finding(finding: ErratumFinding) -> str:
+    text = (
+        "shown"
+        if finding.is_shown
+        else "**not examined**"
+        if finding.failure_reason
+        else "**not shown**"
+    )
+    measured = [
+        f"{_escape_markdown(name)} **{_number(value)}**" for name, value in finding.evidence.items()
+    ]
+    if measured:
+        text += f": {'; '.join(measured)}"
+    right = [_escape_markdown(name) for name, holds in finding.readings.items() if holds]
+    if right:
+        text += f"; right if read so: {'; '.join(right)}"
+    reported = (finding.erratum.ruling, finding.erratum.as_printed, finding.erratum.corrected)
+    return f"| {finding.erratum.name} | {' | '.join(map(_escape_markdown, reported))} | {text} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == round(value, 0) and abs(value) < 1e6 else f"{value:.3g}"
+
+
+def _escape_markdown(text: str) -> str:
+    return escape_text(text).replace("|", "\\|").replace("*", "\\*")
+
+
+def power_table(results: Mapping[str, Sequence[PowerSearch]], command: str) -> str:
+    """Return the least errors that are found as Markdown, a line for each claim and parameter.
+
+    Parameters
+    ----------
+    results
+        The searches by effort, the same ones in the same order.
+    command
+        The command that made it.
+    """
+    efforts = list(results)
+    lines = [
+        "# Power",
+        "",
+        f"Made by `{command}`. A planted error is a factor on a parameter of a claim's method, or "
+        "on the answers of its sampled oracles (`estimate`; of a method that draws nothing, of the "
+        "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
+        f"{', '.join(f'{factor:g}' for factor in FACTORS)} that most of {SEEDS} seeds call violated; "  # noqa: E501
+        "a dash: none of them, and an error for which the bound has room is none. Full effort is "
+        "asked only about smaller errors than quick effort finds, and finds what that does "
+        "where a check takes too long to be asked (`at most`). A trial, a check of one error with "
+        "one seed, ends without a verdict where it is killed, or the method cannot be made with "
+        "the error: it counts as one that does not find it, and how many do so is said. A claim "
+        "asks one thing of a method, and others of the same method the rest: the first table has "
+        "the claim of a method that finds the least error.",
+        "",
+        *_method_lines(results),
+        "",
+        f"| claim | method | parameter | {' | '.join(efforts)} |",
+        f"| --- | --- | --- |{' --- |' * len(efforts)}",
+    ]
+    for same in zip(*results.values(), strict=True):
+        lower = " | ".join(other_item.describe_least_factor for other_item in same)
+        item = same[0]
+        lines.append(f"| {item.claim.name} | {item.claim.method} | {item.parameter} | {lower} |")
+    return "\n".join([*lines, ""])
+
+
+def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
+    """Yield a line for each method and parameter: the least error that any of its claims finds."""
+    yield f"| method | parameter | {' | '.join(results)} |"
+    yield f"| --- | --- |{' --- |' * len(results)}"
+    everything = [search for searches in results.values() for search in searches]
+    for method, parameter in dict.fromkeys(
+        (search.claim.method, search.parameter) for search in everything
+    ):
+        cells = []
+        for searches in results.values():
+            computed = [
+                search
+                for search in searches
+                if (search.claim.method, search.parameter) == (method, parameter)
+            ]
+            best = min(
+                computed,
+                key=lambda search: math.inf if search.min_factor is None else search.min_factor,
+            )
+            cells.append(
+                "-" if best.min_factor is None else f"{best.min_factor:g} ({best.claim.name})"
+            )
+        yield f"| {method} | {parameter} | {' | '.join(cells)} |"
+
+
+def units_table(results: Sequence[Homogeneity], command: str) -> str:
+    """Return which bounds and schedules keep their units as Markdown, those that do not first.
+
+    Parameters
+    ----------
+    results
+        What was found of each.
+    command
+        The command that made it.
+    """
+    homogeneities, lost, none = (
+        [result for result in results if result.homogeneous is k] for k in (True, False, None)
+    )
+    lines = [
+        "# Units",
+        "",
+        f"Made by `{command}`. Under f -> lambda f and x -> mu x a bound must scale like what it "
+        f"bounds, and a schedule keep its whole numbers: {len(homogeneities)} do, {len(lost)} do not, and "  # noqa: E501
+        f"{len(none)} have nothing with a unit.",
+        "",
+        "## Not homogeneous",
+        "",
+        "| name | of | in what | why |",
+        "| --- | --- | --- | --- |",
+    ]
+    for homogeneity in lost:
+        printed = "found by its units alone" if homogeneity.kind == "erratum as printed" else ""
+        cells = (
+            homogeneity.name,
+            homogeneity.kind,
+            homogeneity.description,
+            homogeneity.normalised or printed,
+        )
+        lines.append(f"| {' | '.join(map(_escape_markdown, cells))} |")
+    lines += [
+        "",
+        "## Homogeneous",
+        "",
+        "| name | of | what, with its unit |",
+        "| --- | --- | --- |",
+    ]
+    lines += [
+        f"| {_escape_markdown(item.name)} | {item.kind} | {_escape_markdown(item.description)} |"
+        for item in homogeneities
+    ]
+    lines += ["", "## Nothing with a unit", ""]
+    for why in dict.fromkeys(item.description for item in none):
+        names = ", ".join(_escape_markdown(item.name) for item in none if item.description == why)
+        lines.append(f"* {_escape_markdown(why)}: {names}")
+    return "\n".join([*lines, ""])

@@ -1,0 +1,283 @@
+"""The worst case of somebody's own method: its generator is run on unknowns.
+
+The program has the gradients and vertices that it is answered as vectors, and the inequalities of
+the class of functions between all points where it asked.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_choice, check_integer, check_real
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.instruments.enumerated_random import rounding_key
+from pfbench.verification.worst_case.dual_certificate import DualCertificate
+from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
+from pfbench.verification.worst_case.recording import Recording, record_method
+from pfbench.verification.worst_case.worst_function import WorstFunction
+
+MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
+"""What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
+
+OVER = ("least", "mean", "last")
+"""Of x_0 .. x_{N-1} the least or the mean, or x_N; in expectation over the draws."""
+
+MOST_COMPONENTS = 4
+
+ROUNDING = 1e-12
+"""A coefficient below this is 0."""
+
+_NEGLIGIBLE = 1e-7
+"""Directions of the worst function that are shorter than this, relatively, are left out."""
+
+
+@dataclass(frozen=True)
+class FunctionClass:
+    """The functions and sets over which a worst case is taken.
+
+    Attributes
+    ----------
+    n
+        Number of components, each with an L-Lipschitz gradient.
+    L
+        Smoothness.
+    convex
+        Whether the components are convex.
+    D
+        Diameter of the set, where there is one.
+    delta
+        f(x_0) - min f at most; infinite where nothing is to be known of it.
+    """
+
+    n: int = 1
+    L: float = 1.0
+    convex: bool = False
+    D: float = 1.0
+    delta: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_integer("n", self.n, minimum=1)
+        if self.n > MOST_COMPONENTS:
+            raise InputError(
+                f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
+            )
+        for name in ("L", "D"):
+            check_real(name, getattr(self, name), above=0.0)
+        if self.delta != math.inf:
+            check_real("delta", self.delta, above=0.0)
+
+
+@dataclass(frozen=True)
+class ComputedWorstCase:
+    """A computed worst case.
+
+    Attributes
+    ----------
+    value
+        The largest value of the measure; NaN if the solver does not find it.
+    measure, statistic
+        What is measured, and over which points.
+    steps
+        N.
+    function_class
+        The class.
+    is_constrained
+        Whether there is a set; if not, the whole space, without a penalty.
+    function
+        The function and set that attain it, as a problem to run; None if there is no value.
+    proof
+        Why none is worse; None if there is no value.
+    """
+
+    value: float
+    measure: str
+    statistic: str
+    steps: int
+    function_class: FunctionClass
+    is_constrained: bool
+    function: WorstFunction | None
+    proof: DualCertificate | None
+
+
+def compute_worst_case(
+    method: Algorithm,
+    function_class: FunctionClass | None = None,
+    *,
+    measure: str | None = None,
+    over: str | None = None,
+    steps: int | None = None,
+) -> ComputedWorstCase:
+    """Compute the worst case of a method over a class of functions.
+
+    Parameters
+    ----------
+    method
+        With all parameters. It may add and scale what it is answered; its draws are all followed.
+    function_class
+        The class; smooth functions with L = D = 1 and delta = 1/2 if not given, one component, or
+        two where it asks for parts of a sum.
+    measure
+        One of `MEASURES`; the Frank-Wolfe gap of a method that minimises linearly, else |grad f|^2.
+    over
+        One of `OVER`; the least, or the mean if it draws, or asks for parts of a sum.
+    steps
+        N, where it does not end by itself.
+
+    Raises
+    ------
+    InputError
+        If the method does more than that, a name is unknown, or PEPit is not installed.
+    """
+    asks = getattr(method, "asks", method.requires)
+    constrained = "lo" in asks
+    parts = bool(method.requires & {"batch", "difference", "table"})
+    function_class = function_class or FunctionClass(n=2 if parts else 1)
+    measure = check_choice(
+        "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
+    )
+    if (measure == "fw_gap") is not constrained and measure != "suboptimality":
+        location = "a set: take fw_gap" if constrained else "no set: take gradient_mapping_sq"
+        raise InputError(f"{measure} is not defined where it has {location}.")
+    if measure == "suboptimality" and not function_class.convex:
+        raise InputError("suboptimality has no worst case but of convex functions: say convex.")
+    recording = record_method(method, function_class.n, steps)
+    over = check_choice(
+        "over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER
+    )
+    if over == "least" and len(recording.runs) > 1:
+        raise InputError("the least of random iterates has no computed worst case: take the mean.")
+    program = _Program(recording, function_class, constrained)
+    value = program.solve(measure, over)
+    function, proof = (None, None) if np.isnan(value) else (program.function(), program.proof())
+    difference = max(len(run) for _, run in recording.runs) - 1
+    return ComputedWorstCase(
+        value, measure, over, difference, function_class, constrained, function, proof
+    )
+
+
+class _Program:
+    """The program of a recording."""
+
+    def __init__(
+        self, recording: Recording, function_class: FunctionClass, constrained: bool
+    ) -> None:
+        self._recording, self._function_class = recording, function_class
+        self._estimation = worst = Estimation()
+        self._set = worst.indicator(function_class.D) if constrained else None
+        self._points: dict[bytes, Vector] = {}
+        self._vectors: list[Vector] = [None]
+        self._vertices: list[tuple[Vector, Vector]] = []
+        self._start = worst.origin(self._set)
+        functions = [
+            worst.smooth(function_class.L, convex=function_class.convex)
+            for _ in range(function_class.n)
+        ]
+        self._functions, self._f = (
+            functions,
+            functions[0] if function_class.n == 1 else mean(functions),
+        )
+        for answer in recording.answers:
+            vector = self._vector(answer.point)
+            if answer.component is not None:
+                self._vectors.append(functions[answer.component].gradient(vector))
+            else:
+                self._vectors.append(self._lo(vector) - self._start)
+
+    def _vector(self, coefficients: Floats) -> Vector:
+        """Return a linear combination of start and answers, the same one where it comes again."""
+        key = rounding_key(coefficients)
+        if key not in self._points:
+            parts = [
+                float(coefficients[j]) * self._vectors[j]
+                for j in np.flatnonzero(np.abs(coefficients[1:]) > ROUNDING) + 1
+            ]
+            if coefficients[0] > ROUNDING:
+                parts.insert(0, self._start)
+            self._points[key] = sum(parts[1:], parts[0]) if parts else self._estimation.origin()
+        return self._points[key]
+
+    def _lo(self, g: Vector) -> Vector:
+        v = self._estimation.lo(g, self._set)
+        self._vertices.append((v, g))
+        return v
+
+    def solve(self, measure: str, over: str) -> float:
+        """Return the worst case of a measure."""
+        worst, f, function_class = self._estimation, self._f, self._function_class
+        runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
+        start, best = f(self._start), None
+        bounded = math.isfinite(function_class.delta)
+        self._min_points = start - function_class.delta if bounded else start
+        if function_class.convex:
+            complete = f if self._set is None else f + self._set
+            best = complete.stationary_point()
+            if bounded:
+                worst.require(start - f(best) <= function_class.delta)
+            self._min_points = f(best)
+        measures = [
+            (chance, [self._measure(measure, x, best) for x in _combine(run, over)])
+            for chance, run in runs
+        ]
+        if bounded and not function_class.convex:
+            for x in {id(x): x for _, run in runs for x in run}.values():
+                slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * function_class.L)
+                worst.require(start - f(x) + slack <= function_class.delta)
+        if over == "least":
+            return worst.solve(*measures[0][1])
+        return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
+
+    def _measure(self, measure: str, x: Vector, best: Vector) -> Expression:
+        if measure == "suboptimality":
+            return self._f(x) - self._f(best)
+        g = self._f.gradient(x)
+        return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
+
+    def proof(self) -> DualCertificate:
+        """Return why no function of the class is worse."""
+        return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
+
+    def function(self) -> WorstFunction:
+        """Return the function and the set of the solution."""
+        nodes = [
+            [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
+            for f in self._functions
+        ]
+        vertices = [(v.eval(), g.eval()) for v, g in self._vertices]
+        start = self._start.eval()
+        turn = _principal([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
+        function_class = self._function_class
+        content = {
+            "L": function_class.L,
+            "D": function_class.D,
+            "convex": function_class.convex,
+            "least": float(self._min_points.eval()),
+            "start": (np.zeros(len(turn)) + turn @ start).tolist(),
+            "components": [
+                [
+                    [(turn @ x).tolist() for x, _, _ in node],
+                    [(turn @ g).tolist() for _, g, _ in node],
+                    [float(v) for _, _, v in node],
+                ]
+                for node in nodes
+            ],
+            "vertices": [(turn @ v).tolist() for v, _ in vertices],
+            "directions": [(turn @ g).tolist() for _, g in vertices],
+        }
+        if vertices:
+            content["vertices"].append(content["start"])
+        return WorstFunction.from_content(content)
+
+
+def _combine(run: list[Any], over: str) -> list[Any]:
+    return run[-1:] if over == "last" else run[:-1]
+
+
+def _principal(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
+    """Return the rows that turn all vectors into the few dimensions that they span."""
+    full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
+    _, sizes, rows = np.linalg.svd(full_list)
+    return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

@@ -1,0 +1,282 @@
+"""Worst cases of what somebody names: his method, or his claim with its bound, step by step."""
+
+import inspect
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import check_known
+from pfbench.base.protocols import Algorithm
+from pfbench.base.selectors import Selector
+from pfbench.base.user_code import attribute_errors, instantiate, load
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import keep
+from pfbench.verification.claim import Claim
+from pfbench.verification.instruments.enumerated_random import enumerate_draws
+from pfbench.verification.statements.bound import Bound
+from pfbench.verification.statements.setting import ClaimSetting, ParameterNamespace
+from pfbench.verification.trial import claim_method
+from pfbench.verification.user_claims import load_claims
+from pfbench.verification.worst_case.custom import (
+    MEASURES,
+    OVER,
+    ComputedWorstCase,
+    FunctionClass,
+    compute_worst_case,
+)
+from pfbench.verification.worst_case.estimation import TOLERANCE
+from pfbench.verification.worst_case.recording import MOST_BRANCHES, ProblemTooLarge, record_method
+from pfbench.verification.worst_case.worst_function import WorstFunction
+
+QUICK, FULL = 4, 8
+"""So many steps at most, where nothing says how many."""
+
+QUICK_UNKNOWNS = 16
+"""So many gradients and vertices at most, beyond one step, unless full effort is asked."""
+
+_OVER: Mapping[str, str] = {"least": "least", "mean": "mean", "output": "mean", "last": "last"}
+_CLASS = ("n", "L", "D", "delta", "convex")
+
+
+@dataclass(frozen=True)
+class WorstCaseCheck:
+    """A worst case with what it is held to.
+
+    Attributes
+    ----------
+    worst_case
+        The worst case.
+    run_value
+        What a run on its function measures: in expectation over all draws; NaN without one.
+    bound
+        What a claim states; None without a claim.
+    parameters
+        Those of the method.
+    """
+
+    worst_case: ComputedWorstCase
+    run_value: float
+    bound: float | None
+    parameters: Mapping[str, Any]
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether the worst case exceeds the bound, up to the solver's error."""
+        return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        worst, function = self.worst_case, self.worst_case.function
+        return {
+            "steps": worst.steps,
+            "parameters": {name: _as_json_value(value) for name, value in self.parameters.items()},
+            "measure": worst.measure,
+            "over": worst.statistic,
+            "worst_case": None if math.isnan(worst.value) else worst.value,
+            "run": None if math.isnan(self.run_value) else self.run_value,
+            "bound": self.bound,
+            "within": _as_json(worst.function_class, constrained=worst.is_constrained),
+            "function": None if function is None else dict(function.content),
+            "proof": None if worst.proof is None else worst.proof.as_json(),
+        }
+
+
+def _as_json(function_class: FunctionClass, *, constrained: bool) -> dict[str, Any]:
+    numbers = vars(function_class) | ({} if constrained else {"D": None})
+    return {name: None if value == math.inf else value for name, value in numbers.items()}
+
+
+def _as_json_value(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def check_worst_cases(
+    reference: str, function_class: str = "", *, full: bool = False
+) -> Iterator[WorstCaseCheck]:
+    """Yield the worst case of somebody's method, or claim, for more and more steps.
+
+    Parameters
+    ----------
+    reference
+        FILE.py:NAME or MODULE:NAME, of an algorithm with its parameters.
+    function_class
+        The class, and what is measured, where it is not as usual: ``n=4,delta=2,measure=fw_gap``.
+    full
+        Whether up to `FULL` steps are taken.
+
+    Raises
+    ------
+    InputError
+        If what is named is neither, or has no worst case that can be computed.
+    """
+    selector = Selector.parse(reference)
+    data = load(selector.name)
+    parameters = (
+        dict(Selector.parse(f"within[{function_class}]").parameters) if function_class else {}
+    )
+    check_known("--function-class", parameters, (*_CLASS, "measure", "over"))
+    if isinstance(data, Claim):
+        yield from check_claim(load_claims(selector.name).claims[0], parameters, full)
+    else:
+        yield from _check_method(data, selector, parameters, full)
+
+
+def _check_method(
+    obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
+) -> Iterator[WorstCaseCheck]:
+    """Yield those of a class, or of an object, which has its parameters."""
+    numbers: Any = [None]
+    if isinstance(obj, type) and "iterations" not in selector.parameters:
+        existing = inspect.signature(obj).parameters
+        numbers = range(1, (FULL if full else QUICK) + 1) if "iterations" in existing else [None]
+    for N in numbers:
+        extra = {} if N is None else {"iterations": N}
+        method = instantiate(replace(selector, parameters={**selector.parameters, **extra}))
+        if not hasattr(method, "run") or not hasattr(method, "requires"):
+            raise InputError(f"{selector.name} is neither an algorithm nor a claim.")
+        if N is not None and N > 1 and _is_large(method, parameters, N, full):
+            return
+        yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
+
+
+def check_claim(
+    claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
+) -> Iterator[WorstCaseCheck]:
+    """Yield those of a claim's method, with its bound; `overrides` as `within` says it.
+
+    Raises
+    ------
+    InputError
+        If it has no worst case that can be computed.
+    """
+    check = claim.check
+    if (
+        not isinstance(check, Bound)
+        or check.quantity not in MEASURES
+        or check.statistic not in _OVER
+    ):
+        raise InputError(
+            f"the claim {claim.name} has no computed worst case: it must be a bound on the "
+            f"{' or '.join(OVER)} of {', '.join(MEASURES)}."
+        )
+    if len(check.settings) > 1 or len(check.bounds) > 1:
+        raise InputError(f"the claim {claim.name} states several bounds: name one that states one.")
+    ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
+    if setting.constants is not None:
+        raise InputError(
+            f"the constants of the claim {claim.name} are a function of a problem, and a worst "
+            "case has none before it is computed."
+        )
+    own = claim_method(claim)
+    report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
+    for N in range(1, (FULL if full else QUICK) + 1):
+        constants = _constants(_function_class(report, own))
+        with attribute_errors(f"the claim {claim.name}"):
+            parameters = _parameters(setting, constants, N)
+            method = own(**parameters)
+            late = (N - 1,) if check.statistic == "least" else ()
+            bound = float(upper(constants, ParameterNamespace(**parameters), *late))
+        if not math.isfinite(bound):
+            raise InputError(
+                f"the bound of the claim {claim.name} is {bound:g} on this class: state what it "
+                "needs in --function-class."
+            )
+        if N > 1 and _is_large(method, report, N, full):
+            return
+        yield _check_case(method, report, parameters, bound)
+
+
+def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
+    """Return whether N steps have more unknowns than the effort allows."""
+    try:
+        recording = record_method(method, _function_class(parameters, method).n, N)
+    except ProblemTooLarge:
+        return True
+    return not full and len(recording.answers) > QUICK_UNKNOWNS
+
+
+def _parameters(setting: ClaimSetting, constants: Constants, N: int) -> dict[str, Any]:
+    """Return a claim's parameters for N steps.
+
+    Its function is told N where it takes it, as `T` or `iterations`: what it computes may depend on
+    it.
+    """
+    parameters: Any = setting.parameters
+    if callable(parameters):
+        names = inspect.signature(parameters).parameters
+        report = {name: N for name in ("T", "iterations") if name in names}
+        parameters = parameters(constants, **report)
+    if "epsilon" in parameters:
+        raise InputError("a schedule from epsilon fixes the number of steps: state the parameters.")
+    return {**parameters, "iterations": N}
+
+
+def _function_class(parameters: Mapping[str, Any], method: Any) -> FunctionClass:
+    usual: dict[str, Any] = {
+        "n": 2 if method.requires & {"batch", "difference", "table"} else 1,
+        "convex": parameters.get("measure") == "suboptimality",
+    }
+    return FunctionClass(
+        **usual | {name: value for name, value in parameters.items() if name in _CLASS}
+    )
+
+
+def _constants(function_class: FunctionClass) -> Constants:
+    subject = "of the class"
+    return Constants.from_derivations(
+        n=(function_class.n, subject),
+        D=(function_class.D, subject),
+        L_f=(function_class.L, subject),
+        L_ms=(function_class.L, subject),
+        L_max=(function_class.L, subject),
+        delta=(function_class.delta, subject),
+    )
+
+
+def _check_case(
+    method: Algorithm,
+    overrides: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    bound: float | None,
+) -> WorstCaseCheck:
+    chosen = {name: overrides[name] for name in ("measure", "over") if name in overrides}
+    steps = parameters.get("iterations")
+    worst = compute_worst_case(method, _function_class(overrides, method), **chosen, steps=steps)
+    run = (
+        math.nan
+        if worst.function is None
+        else measure_on_worst_function(worst.function, method, worst)
+    )
+    return WorstCaseCheck(worst, run, bound, parameters)
+
+
+def measure_on_worst_function(
+    problem: WorstFunction, method: Algorithm, worst: ComputedWorstCase
+) -> float:
+    """Return what a method measures on a worst function, in expectation over all draws."""
+
+    def points(rng: np.random.Generator) -> list[Any]:
+        ask = Oracles(problem, Ledger(), problem.set.diameter)
+        states = islice(method.run(ask, problem.start(), rng), worst.steps)
+        return [problem.start(), *(keep(state.x) for state in states)]
+
+    def measure(x: Any) -> float:
+        g = problem.gradient(x)
+        if worst.measure == "suboptimality":
+            return problem.value(x) - problem.minimum_value
+        if worst.measure == "fw_gap":
+            return float(g @ x) - problem.set.minimum(g)[0]
+        return float(g @ g)
+
+    total = 0.0
+    for chance, run in enumerate_draws(points, MOST_BRANCHES):
+        values = [measure(x) for x in (run[-1:] if worst.statistic == "last" else run[:-1])]
+        total += chance * (min(values) if worst.statistic == "least" else float(np.mean(values)))
+    return total

@@ -1,0 +1,214 @@
+"""The worst function, made whole from its values and gradients at a few points.
+
+A function of a smooth class through given points exists where the inequalities of the class hold
+between them; this one is the least among the convex ones.
+
+References
+----------
+Taylor, Hendrickx, Glineur, Smooth strongly convex interpolation and exact worst-case performance of
+first-order methods, Math. Program. 161, 2017; Drori, Taylor, Efficient first-order methods for
+convex minimization: a constructive approach, Math. Program. 184, 2020.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.adapters.functions import FunctionSet
+from pfbench.base.arrays import Floats
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.problems.base import FiniteSum, check_point, content_digest
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification.worst_case.estimation import TOLERANCE
+
+_TIE = 1e-5
+"""Relative difference of <g, v> up to which two vertices are both answers."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Points of a smooth function, with what it is there.
+
+    Attributes
+    ----------
+    points, gradients
+        Shape (m, d).
+    values
+        Shape (m,).
+    """
+
+    points: Floats
+    gradients: Floats
+    values: Floats
+
+
+class SmoothInterpolant:
+    """An L-smooth function through nodes, convex or not.
+
+    Of one that is not, f + L|x|^2/2 is the convex and 2L-smooth one that is made.
+    """
+
+    def __init__(self, nodes: Nodes, L: float, *, convex: bool) -> None:
+        self._shift = 0.0 if convex else L
+        self._L = L + self._shift
+        gradients = nodes.gradients + self._shift * nodes.points
+        values = nodes.values + self._shift * np.sum(nodes.points**2, axis=1) / 2
+        self._centres = nodes.points - gradients / self._L
+        self._offsets = values - np.sum(gradients**2, axis=1) / (2 * self._L)
+
+    def __call__(self, x: Floats) -> tuple[float, Floats]:
+        """Return f(x) and its gradient.
+
+        F(x) = min over weights a, which are at least 0 and of sum 1, of
+        L|x - sum a_j c_j|^2/2 + sum a_j o_j.
+        """
+        weights = _weights(self._centres, self._offsets / self._L, x)
+        away = x - weights @ self._centres
+        value = self._L * float(away @ away) / 2 + float(weights @ self._offsets)
+        shift = self._shift
+        return value - shift * float(x @ x) / 2, self._L * away - shift * x
+
+
+def _weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
+    """Return the weights that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j."""
+    import clarabel
+    from scipy import sparse
+
+    m = len(centres)
+    moved = centres - x
+    rows = sparse.csc_matrix(np.vstack([np.ones((1, m)), -np.eye(m)]))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(moved @ moved.T)),
+        offsets - offsets.min(),
+        rows,
+        np.append(1.0, np.zeros(m)),
+        [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(m)],
+        settings,
+    )
+    weights = np.maximum(np.array(solver.solve().x), 0.0)
+    return np.asarray(weights / weights.sum())
+
+
+class WorstFunction(FiniteSum):
+    """The function, and the set, on which a method is as bad as it can be.
+
+    Parameters
+    ----------
+    file
+        What `pfbench verify --worst-case --json FILE` wrote.
+    steps
+        Which of them: the one for so many steps.
+    """
+
+    name = "worst-function"
+    source = "Taylor, Hendrickx, Glineur 2017"
+
+    def __init__(self, file: str, steps: int = 1) -> None:
+        self._fill(_read_worst_function(file, steps))
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Return it from what `content` returned."""
+        function = cls.__new__(cls)
+        function._fill(content)
+        return function
+
+    def _fill(self, content: Mapping[str, Any]) -> None:
+        self._content, L = content, float(content["L"])
+        nodes = [Nodes(*map(np.array, component)) for component in content["components"]]
+        self._functions = [
+            SmoothInterpolant(nodes, L, convex=bool(content["convex"])) for nodes in nodes
+        ]
+        self._start = np.array(content["start"], dtype=np.float64)
+        d, convex = len(self._start), bool(content["convex"])
+        self.minimum_value = float(content["least"])
+        space: Any = WholeSpace(d)
+        if content["vertices"]:
+            lo = TieBreakingHull(np.array(content["vertices"]), np.array(content["directions"]))
+            space = FunctionSet(lo, self._start, diameter=float(content["D"]))
+        vars(self).update(
+            n=len(nodes),
+            set=space,
+            properties=frozenset({"convex"} if convex else ()),
+            best_known=(self.minimum_value, "of its class") if convex else None,
+            digest=content_digest(json.dumps(content)),
+        )
+
+    @property
+    def content(self) -> Mapping[str, Any]:
+        """All numbers, as JSON has them."""
+        return self._content
+
+    def start(self) -> Floats:
+        """Return a fresh copy of the start."""
+        return self._start.copy()
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return float(np.mean([f(check_point(x, self.shape))[0] for f in self._functions]))
+
+    def gradient(self, x: Any) -> Floats:
+        """Return grad f(x)."""
+        return np.asarray(np.mean([self.component(i, x) for i in range(self.n)], axis=0))
+
+    def component(self, i: int, x: Any) -> Floats:
+        """Return grad f_i(x)."""
+        return self._functions[i](check_point(x, self.shape))[1]
+
+    def constants(self, start: Any) -> Constants:
+        """Return those of its class."""
+        subject = "of its class, up to the solver's error"
+        L = float(self._content["L"]) * (1.0 + TOLERANCE)
+        return Constants.from_derivations(
+            n=(self.n, "number of components"),
+            D=(self.set.diameter, subject),
+            L_f=(L, subject),
+            L_ms=(L, subject),
+            L_max=(L, subject),
+        )
+
+
+class TieBreakingHull:
+    """The linear minimisation over the hull of vertices; of ties it takes the one that was given.
+
+    Parameters
+    ----------
+    vertices
+        Shape (m, d).
+    directions
+        Those for which the first of them are the answers, shape (k, d), k <= m.
+    """
+
+    def __init__(self, vertices: Floats, directions: Floats) -> None:
+        self._vertices, self._directions = vertices, directions
+
+    def __call__(self, g: Floats) -> Floats:
+        """Return a vertex that minimises <g, v>."""
+        products = self._vertices @ g
+        tie = _TIE * float(np.ptp(products))
+        good = np.flatnonzero(products <= products.min() + tie)
+        value = good[good < len(self._directions)]
+        if len(value):
+            away = np.linalg.norm(self._directions[value] - g, axis=1)
+            return np.array(self._vertices[value[away.argmin()]])
+        return np.array(self._vertices[good[0]])
+
+
+def _read_worst_function(file: str, steps: int) -> Mapping[str, Any]:
+    try:
+        data = json.loads(Path(file).read_text(encoding="utf-8"))
+        functions: Sequence[Mapping[str, Any]] = data["worst_cases"]
+        return next(function["function"] for function in functions if function["steps"] == steps)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise InputError(
+            f"{file} has no worst function for {steps} steps: write it by pfbench verify "
+            "--worst-case FILE.py:NAME --json FILE."
+        ) from error
