@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--before", help="a checkout whose package is timed on single files")
     parser.add_argument("--only", default=",".join(COMMANDS), help="of the commands, by commas")
     given = parser.parse_args()
-    chosen = given.restrict_algorithms.split(",")
+    chosen = given.only.split(",")
     store = given.folder / f"packed-{given.runs}"
     if not store.exists():
         make(store, given.runs)

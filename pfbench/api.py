@@ -1,181 +1,61 @@
-"""Comparisons, reports and stored runs, from Python."""
+"""Public interface of pfbench: every name of ``import pfbench as pf``, by purpose.
 
-from collections.abc import Sequence
-from contextlib import closing
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+Each name is defined in the module that its import names. `pfbench` itself loads the names on first
+use, so that importing it is quick; importing this module loads all of them.
 
-from pfbench.base.checks import check_text
-from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr
-from pfbench.reporting.documents.told import Told
-from pfbench.runs.loop.run import Run
+Runs
+    `problem` and `algorithm` build what is run, `solve` runs it and returns a `Run`. `Budget` and
+    `Stop` end a run; `Counts` has its oracle calls. `plot` draws several runs.
+Comparisons
+    `compare` compares a method with the catalogue, `report` writes the report of a sweep,
+    `list_runs` returns the runs of a store.
+Verdicts
+    `verify` tests claims of the literature, `check` tests a user's own algorithm, estimator, set,
+    problem or penalty, `fit_rate` estimates an exponent.
+Writing an algorithm
+    `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
+    `inner` and `distance` work on points of every kind; `Sample` is a batch with multiplicities.
+Modules
+    `adapters` makes problems and algorithms of functions, files and other libraries, `claims` has
+    the catalogue of claims.
+Errors
+    `PfbenchError` is the base of all errors that pfbench raises on purpose.
+"""
 
+# isort: off
+# Runs
+from pfbench.adapters.solve_interface import solve as solve
+from pfbench.algorithms import algorithm as algorithm
+from pfbench.base.counts import Budget as Budget
+from pfbench.base.counts import Counts as Counts
+from pfbench.problems import problem as problem
+from pfbench.runs.loop.run import Run as Run
+from pfbench.runs.loop.run import plot as plot
+from pfbench.runs.loop.stop import Stop as Stop
 
-def compare(
-    method: Any,
-    *,
-    suite: str | Path = "quick",
-    problem: Any = None,
-    store: str | Path | None = None,
-    output: str | Path | None = None,
-    jobs: int | None = None,
-    rerun: bool = False,
-) -> Told:
-    """Compare a method with the catalogue, as ``pfbench compare`` does.
+# Comparisons
+from pfbench.cli.python_interface import compare as compare
+from pfbench.cli.python_interface import list_runs as list_runs
+from pfbench.cli.python_interface import report as report
 
-    Parameters
-    ----------
-    method
-        A name, ``"FILE.py:NAME"``, or a class of a module; parameters in brackets.
-    suite
-        The name of a shipped suite, or the file of one.
-    problem
-        The user's own in place of those of a shipped suite, named in the same ways.
-    store
-        The folder where runs are kept; the usual one if not given.
-    output
-        The folder that the report is written to; none is written if not given.
-    jobs
-        Processes; 0 makes all runs here.
-    rerun
-        Make the runs of all methods here.
+# Verdicts
+from pfbench.checking import check as check
+from pfbench.claims.catalogue import verify as verify
+from pfbench.verification.fitting import fit_rate as fit_rate
 
-    Raises
-    ------
-    InputError
-        If a name is unknown, or the method fits no problem.
-    """
-    from pfbench.cli import compare as verb
-    from pfbench.cli.options import check_writable_path, make_engine
-    from pfbench.reporting import prepare_folder
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+# Writing an algorithm
+from pfbench.algorithms import Algorithm as Algorithm
+from pfbench.base.sample import Sample as Sample
+from pfbench.base.state import State as State
+from pfbench.points import combine as combine
+from pfbench.points import distance as distance
+from pfbench.points import inner as inner
+from pfbench.points import keep as keep
+from pfbench.points import tilt as tilt
 
-    check_writable_path(jobs, None)
-    name = expand_plugin_name("algorithm", _parse_selector("method", method))
-    on = None if problem is None else _parse_selector("problem", problem)
-    spec, path = verb.load_suite(str(suite), on, None)
-    folder = None if output is None else _folder("output", output)
-    if folder is not None:
-        prepare_folder(folder)
-    shipped = None if rerun or on is not None else verb.load_suite_archive(path)
-    with closing(make_engine(jobs, None)) as engine:
-        compared = verb.compare_on_suite(
-            spec, name, verb.Runs(shipped, _store(store), engine, False)
-        )
-    return verb.write_comparison(compared, folder)[0]
+# Modules
+from pfbench import adapters as adapters
+from pfbench import claims as claims
 
-
-def report(
-    spec: str | Path | Sequence[str | Path] = (),
-    *,
-    store: str | Path | None = None,
-    output: str | Path | None = None,
-    jobs: int | None = None,
-) -> Told:
-    """Make the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
-
-    Parameters
-    ----------
-    spec
-        The file of a sweep, or the name of a known report; or several. Without any, what the store
-        has is reported as it is.
-    store, output, jobs
-        As in `compare`.
-
-    Raises
-    ------
-    InputError
-        If a spec is wrong, or there is nothing to report.
-    """
-    from pfbench.cli import report_command as verb
-    from pfbench.cli.options import check_writable_path, make_engine
-    from pfbench.reporting import prepare_folder, write_report
-    from pfbench.reporting.documents.report_contents import contents
-
-    check_writable_path(jobs, None)
-    listed = [spec] if isinstance(spec, str | Path) else spec
-    if not isinstance(listed, Sequence):
-        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list of such.")
-    names = [str(_folder("spec", item)) for item in listed]
-    folder = None if output is None else _folder("output", output)
-    if folder is not None:
-        prepare_folder(folder)
-    retained = _store(store, make=bool(names))
-    if names:
-        with closing(make_engine(jobs, None)) as engine:
-            reports, _ = verb.make_reports(names, retained.folder, engine)
-    else:
-        reports = verb.read_stores([retained.folder], [], [])
-    all_sentences, tables, files = [], [], []
-    for report in reports:
-        everything = contents(report, verb.command_line(), verb.commit(), datetime.now(UTC))
-        for part in everything.parts:
-            all_sentences += part.all_sentences
-            tables += part.tables
-        if folder is not None:
-            command, commit = everything.command, everything.commit
-            files += write_report(report, folder, command=command, commit=commit)
-    return Told(tuple(all_sentences), tuple(tables), tuple(files))
-
-
-def list_runs(
-    store: str | Path | None = None,
-    *,
-    problem: str | Sequence[str] = (),
-    algorithm: str | Sequence[str] = (),
-) -> list[Run]:
-    """Return the runs that a store has, without their points; nothing is imported or run.
-
-    Of several runs of one algorithm, problem and seed it is the longest.
-
-    Parameters
-    ----------
-    store
-        Its folder; the usual one if not given.
-    problem, algorithm
-        Names, or whole selectors, of those that are wanted; all if not given.
-
-    Raises
-    ------
-    InputError
-        If there is no store, or no such run in it.
-    """
-    from pfbench.reporting.stored_study import load_stored_report
-
-    request: tuple[Any, Any] = (problem, algorithm)
-    expected = [list(item) if isinstance(item, list | tuple) else [item] for item in request]
-    for other_item in (*expected[0], *expected[1]):
-        check_text("a name", other_item, "quadratic")
-    report = load_stored_report(
-        _store(store, make=False), "store", problems=expected[0], algorithms=expected[1]
-    )
-    return [run for results in report.results for _, run in results.runs]
-
-
-def _parse_selector(kind: str, subject: Any) -> str:
-    """Return the selector of a text, of a choice, or of a class that another process can import."""
-    if isinstance(subject, type) or callable(subject):
-        module, name = getattr(subject, "__module__", None), getattr(subject, "__qualname__", "")
-        if module in (None, "__main__") or not name.isidentifier():
-            raise InputError(
-                f"{brief_repr(subject)} is in no file that another process can import: write the {kind} to "  # noqa: E501
-                'a file, and name it as "FILE.py:NAME".'
-            )
-        return f"{module}:{name}"
-    selector = getattr(subject, "selector", subject)
-    return check_text(kind, selector, "frank-wolfe" if kind == "method" else "quadratic")
-
-
-def _folder(kind: str, path: Any) -> Path:
-    if not isinstance(path, str | Path) or not str(path):
-        raise InputError(f"{kind}={brief_repr(path)} must be a path.")
-    return Path(path)
-
-
-def _store(folder: str | Path | None, *, make: bool = True) -> Any:
-    from pfbench.cli.options import store_folder
-    from pfbench.runs.storage.store import Store
-
-    return Store(store_folder() if folder is None else _folder("store", folder), make=make)
+# Errors
+from pfbench.base.errors import PfbenchError as PfbenchError

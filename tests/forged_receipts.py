@@ -61,7 +61,7 @@ COUNT = Claim(
     instances=(SUMS,),
     check=counts(lambda c, a: {"sfo": c.n * a.iterations / 2}, parameters=steps, expected=True),
 )
-FAULTS = [Mutant.of("lazy-eager", Eager, COUNT)]
+FAULTS = [Mutant.from_variant("lazy-eager", Eager, COUNT)]
 """
 
 

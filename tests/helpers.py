@@ -70,7 +70,7 @@ def tiny_recovery(seed=0, shape=(5, 4), n=11, cuts=(), **options):
     problem = RobustMatrixRecovery(observations, **{"radius": 20.0, "sigma": 0.8} | options)
     if cuts:
         pattern, targets = problem._observations_by_entry
-        problem.__dict__["_ordered"] = in_chunks(pattern, *cuts), targets
+        problem.__dict__["_observations_by_entry"] = in_chunks(pattern, *cuts), targets
     return problem
 
 

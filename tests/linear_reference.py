@@ -160,7 +160,7 @@ def sparse_logistic(rows):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = solver.cached_run(features, labels).coef_[0]
+        found = solver.fit(features, labels).coef_[0]
     assert 0 < np.count_nonzero(found) < 6
     return problem, found
 

@@ -121,7 +121,7 @@ CALLS = {
     "plot runs": (pf.plot, ([RUN],), {"measure": "none", "against": "sfo"}),
     "compare": (pf.compare, ("no-method",), {"suite": "none", "problem": None, "output": 1}),
     "report": (pf.report, ("no-file.toml",), {"output": 1}),
-    "runs_in": (pf.list_runs, ("no-folder",), {"problem": "a", "algorithm": "b"}),
+    "list_runs": (pf.list_runs, ("no-folder",), {"problem": "a", "algorithm": "b"}),
     "from_functions": (
         adapters.from_functions,
         (f, g, lmo),

@@ -31,6 +31,7 @@ BASELINE = HERE / "words-baseline.json"
 NAMES = frozenset(WORDS["identifiers"]["banned"])
 FIRST, LAST = (frozenset(WORDS["functions"][f"banned_{end}"]) for end in ("first", "last"))
 ALLOWED = frozenset(WORDS["functions"]["allowed"])
+NUMBERED = WORDS.get("modules", {}).get("allowed", [])
 IN_PLACE = [(item["files"], frozenset(item["names"])) for item in WORDS.get("allowed", [])]
 SUMMARY = {key: frozenset(words) for key, words in WORDS["docstrings"].items()}
 PROSE = re.compile(
@@ -124,11 +125,14 @@ def check(root: Path, package: str) -> list[Fault]:
     """Return all faults of a checkout."""
     faults: list[Fault] = []
     paths = [p for p in sorted((root / package).rglob("*.py")) if "templates" not in p.parts]
-    stems = Counter(path.stem for path in paths)
+    named = [
+        p for p in paths if not any(fnmatch(p.relative_to(root).as_posix(), m) for m in NUMBERED)
+    ]
+    stems = Counter(path.stem for path in named)
     for path in paths:
         file = path.relative_to(root).as_posix()
         faults += check_source(path, file)
-        if stems[path.stem] > 1 and path.stem not in ("__init__", "catalogue"):
+        if path in named and stems[path.stem] > 1 and path.stem not in ("__init__", "catalogue"):
             faults.append(Fault("W6", file, 1, path.stem))
     for pattern in DOCUMENTS:
         for path in sorted(root.glob(pattern)):

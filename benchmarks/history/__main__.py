@@ -66,7 +66,7 @@ def record(given: argparse.Namespace) -> int:
     """Put past commits through the benchmarks, then draw the page."""
     commits = recording.spread(recording.past(given.since), given.commits)
     # The newest first: it is the one that knows all benchmarks.
-    recording.record(commits[::-1], given.machine, given.bench, quick=given.quick_steps)
+    recording.record(commits[::-1], given.machine, given.bench, quick=given.quick)
     return publish(given)
 
 

@@ -134,8 +134,8 @@ def main():
     parser.add_argument("--resume", type=Path, metavar="JSON", help="keep what is measured here")
     parser.add_argument("--only", nargs=2, metavar=("PART", "SIZE"), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.restrict_algorithms:
-        part, size = given.restrict_algorithms
+    if given.only:
+        part, size = given.only
         print(json.dumps(PARTS[part](size)))
         return
     of = Measured(given.resume)

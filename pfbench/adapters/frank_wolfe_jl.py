@@ -19,6 +19,7 @@ from pfbench.base.checks import check_integer
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, unknown_name_error
+from pfbench.base.status import Status
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.store import Store
 
@@ -89,7 +90,7 @@ class Trajectory:
             parameters={},
             schedule="explicit",
             seed=0,
-            status="finished",
+            status=Status.FINISHED,
             stop_reason="as FrankWolfe.jl recorded it",
             iterations=int(last["iteration"] or 0),
             counts=Counts(**{name: int(last[name] or 0) for name in COUNTED}),

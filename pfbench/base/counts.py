@@ -2,23 +2,56 @@
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
 
 from pfbench.base.checks import check_real, check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 
-COUNTED = ("fo", "sfo", "sso", "hvp", "lo", "po", "fv")
+
+class OracleKind(StrEnum):
+    """A kind of counted oracle calls; as text the name of its count.
+
+    A new kind is a member here, a field of `Counts` and `Budget`, a verb of the bundle that counts
+    it, and a word of ``cli/schemas/spec.json``. All other lists derive from this one.
+    """
+
+    meaning: str
+    label: str
+
+    def __new__(cls, name: str, meaning: str, label: str) -> Self:
+        """Attach the unit of a count and its label in figures."""
+        kind = str.__new__(cls, name)
+        kind._value_ = name
+        kind.meaning, kind.label = meaning, label
+        return kind
+
+    FO = ("fo", "full gradients (their n component gradients are in sfo)", "FO (full gradients)")
+    SFO = (
+        "sfo",
+        "component gradients: n for a full gradient, 2|S| for a difference at two points",
+        "SFO (component gradients)",
+    )
+    SSO = (
+        "sso",
+        "component Hessians evaluated, however often they are then applied",
+        "SSO (component Hessians)",
+    )
+    HVP = (
+        "hvp",
+        "component Hessian-vector products: n for the full product, |S| for a batch",
+        "HVP (Hessian-vector products)",
+    )
+    LO = ("lo", "linear minimisations over the feasible set", "LO calls")
+    PO = ("po", "proximal maps or projections", "PO calls")
+    FV = ("fv", "component function values that the algorithm asks for", "FV (component values)")
+
+
+COUNTED = tuple(kind.value for kind in OracleKind)
 """The counted oracles, in the order in which tables show them."""
 
-MEANING = {
-    "fo": "full gradients (their n component gradients are in sfo)",
-    "sfo": "component gradients: n for a full gradient, 2|S| for a difference at two points",
-    "sso": "component Hessians evaluated, however often they are then applied",
-    "hvp": "component Hessian-vector products: n for the full product, |S| for a batch",
-    "lo": "linear minimisations over the feasible set",
-    "po": "proximal maps or projections",
-    "fv": "component function values that the algorithm asks for",
-}
+MEANING = {kind.value: kind.meaning for kind in OracleKind}
 
 
 @dataclass(frozen=True, slots=True)

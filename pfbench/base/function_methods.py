@@ -125,7 +125,7 @@ def _arguments(function: Any, names: Mapping[str, str]) -> dict[str, str]:
 
 
 @cache
-def _made(
+def _make_method_class(
     function: Any, names: tuple[tuple[str, str], ...], requires: frozenset[str]
 ) -> type[FunctionMethod]:
     mapped = dict(names)
@@ -210,16 +210,16 @@ def method_class(
     value = names if names is not None else getattr(function, "names", {})
     if requires is None:
         roles = {*_arguments(function, value).values()}
-        request = roles & _QUERIES if roles else _names_in(function.__code__)
+        request = roles & _QUERIES if roles else _list_oracle_names(function.__code__)
         requires = frozenset(getattr(function, "requires", request))
-    return _made(function, tuple(sorted(value.items())), requires)
+    return _make_method_class(function, tuple(sorted(value.items())), requires)
 
 
-def _names_in(code: Any) -> frozenset[str]:
+def _list_oracle_names(code: Any) -> frozenset[str]:
     """Return the oracles that a code object names, and those inside of it."""
     inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
     verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
-    return frozenset(verbs.union(*map(_names_in, inner)))
+    return frozenset(verbs.union(*map(_list_oracle_names, inner)))
 
 
 def _reduce(cls: Any) -> Any:

@@ -5,20 +5,32 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from linecache import getlines
+from pathlib import Path
 from typing import Any
 
 
-def public_modules(package: str) -> dict[str, str]:
+def public_modules(package: str, listing: str = "") -> dict[str, str]:
     """Return the module of each public name of a package, by name.
 
-    They are what the package imports under ``if TYPE_CHECKING:``, the one block of its source that
-    says it to type checkers, too.
+    Parameters
+    ----------
+    package
+        Its name.
+    listing
+        The name of its module that imports the public names; if empty, they are what the package
+        imports under ``if TYPE_CHECKING:``. Neither is executed here.
     """
     module = sys.modules[package]
-    source = "".join(getlines(str(module.__file__), vars(module)))
-    blocks = (node.body for node in ast.parse(source).body if isinstance(node, ast.If))
-    imports = (node for block in blocks for node in block if isinstance(node, ast.ImportFrom))
-    return {alias.name: str(node.module) for node in imports for alias in node.names}
+    file = str(module.__file__)
+    if listing:
+        file = str(Path(file).with_name(f"{listing}.py"))
+    body = ast.parse("".join(getlines(file, vars(module)))).body
+    blocks = [body] if listing else [node.body for node in body if isinstance(node, ast.If)]
+    names: dict[str, str] = {}
+    for node in (statement for block in blocks for statement in block):
+        if isinstance(node, ast.ImportFrom):
+            names |= {alias.name: str(node.module) for alias in node.names}
+    return names
 
 
 def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

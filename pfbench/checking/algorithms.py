@@ -12,6 +12,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
+from pfbench.base.status import Status
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import (
     CheckFailed,
@@ -279,7 +280,7 @@ class AlgorithmChecks(RunRecords):
         enough = Budget(**{name: max(1, number) for name, number in spent.items()})
         plain = solve(self.problem, self.algorithm, budget=enough)
         traced = solve(self.problem, self.algorithm, budget=enough, measures="objective")
-        if plain.status == "error":
+        if plain.status == Status.ERROR:
             raise CheckFailed("a run without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
             raise CheckFailed("a traced run to be as one that is not", "it differs", {"x": plain.x})

@@ -31,10 +31,10 @@ from pfbench.checking.lines import (
     LineSegment,
     PointSampler,
     ProblemChecks,
+    evaluate_value,
     move_point,
     norm,
     size,
-    value_at,
 )
 from pfbench.points import distance, keep
 
@@ -219,7 +219,7 @@ class ConstantSearch(ProblemChecks):
             line = LineSegment(x, y)
             far = line.length
             if far > 0.0:
-                at_x, at_y = value_at(problem, keep(x)), value_at(problem, keep(y))
+                at_x, at_y = evaluate_value(problem, keep(x)), evaluate_value(problem, keep(y))
                 fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
@@ -290,7 +290,7 @@ class ConstantSearch(ProblemChecks):
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
-            return value_at(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
+            return evaluate_value(problem, keep(x)) + (0.0 if h is None else float(h.value(x)))
 
         first = objective(problem.start())
         for x in self._descent():
@@ -316,7 +316,7 @@ class ConstantSearch(ProblemChecks):
         """Return the best of a few steps towards the vertex against the gradient."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
-        return min(itertools.chain([x], steps), key=partial(value_at, self.problem))
+        return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))
 
     # --- what the searches share ------------------------------------------------------------------
 
@@ -382,7 +382,7 @@ def convex(problem: Any, space: PointSampler, patience: float) -> str:
     if "convex" not in problem.properties:
         raise CheckSkipped("it is not said to be convex")
     witness = _select_largest(ConstantSearch(problem, space, patience).lower())
-    allowed = 1e-9 * max(1.0, abs(value_at(problem, problem.start())))
+    allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
     if witness.value > allowed:
         raise CheckFailed(
             "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",

@@ -26,9 +26,9 @@ from pfbench.checking.lines import (
     complex_step,
     dense,
     derivative,
+    evaluate_value,
     norm,
     restrict_to_line,
-    value_at,
 )
 from pfbench.checking.traced_runs import entries
 from pfbench.points import infer_format, inner, keep
@@ -72,7 +72,7 @@ class FunctionChecks(ProblemChecks):
         problem, space = self.problem, self.space
         x, y = space.member(), space.member()
         before = entries(x).copy()
-        value, g = value_at(problem, x), problem.gradient(x)
+        value, g = evaluate_value(problem, x), problem.gradient(x)
         if not np.array_equal(before, entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
@@ -100,7 +100,7 @@ class FunctionChecks(ProblemChecks):
                 {"x": x},
                 describe_points(problem, "gradient"),
             )
-        recomputed, repeated = value_at(problem, x), problem.gradient(x)
+        recomputed, repeated = evaluate_value(problem, x), problem.gradient(x)
         if recomputed != value or not np.array_equal(repeated, retained):
             verb = "value" if recomputed != value else "gradient"
             raise CheckFailed(
@@ -128,7 +128,7 @@ class FunctionChecks(ProblemChecks):
         for k in TimeLimit(self.patience).rounds(16):
             x = self.space.start() if k == 0 else self.space.member()
             line = self.space.line(x)
-            if math.isnan(value := value_at(self.problem, keep(x))):
+            if math.isnan(value := evaluate_value(self.problem, keep(x))):
                 raise CheckFailed(
                     "a finite value", "nan", {"x": x}, describe_points(self.problem, "value")
                 )
@@ -149,7 +149,7 @@ class FunctionChecks(ProblemChecks):
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
         """Return what the gradient says, the derivative, its error, and how it was taken."""
-        value, g = partial(value_at, self.problem), self.problem.gradient(keep(line.x))
+        value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
         slope = line.slope(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
         if not math.isfinite(float(result)):
@@ -186,7 +186,7 @@ class FunctionChecks(ProblemChecks):
 
     def _describe_worst_entry(self, x: Floats) -> str:
         """Return which entry of the gradient is off most, in words."""
-        value, g = partial(value_at, self.problem), np.ravel(self.problem.gradient(x))
+        value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
         for k in patience.rounds(d):
@@ -311,7 +311,7 @@ class FunctionChecks(ProblemChecks):
         best, h = best_known[0], self.problem.penalty
         for k in TimeLimit(self.patience).rounds(100):
             x = self.space.start() if k == 0 else self.space.member()
-            value = value_at(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
+            value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 raise CheckFailed(
                     f"no value below the best known one, {format_brief(best)}",

@@ -40,7 +40,7 @@ _COMPLEX = 1e-30
 """Length of a complex step, in units of the direction."""
 
 
-def value_at(problem: Any, x: Point) -> float:
+def evaluate_value(problem: Any, x: Point) -> float:
     """Return f(x); an array of one entry is a number, as in a run."""
     return float(scalar("value(x)", problem.value(x)))
 

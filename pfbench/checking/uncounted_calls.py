@@ -120,7 +120,7 @@ class GuardedOracles(Oracles):
                 line = format_location(
                     caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name
                 )
-                object.__getattribute__(self, "touched").setdefault(name, line)
+                object.__getattribute__(self, "accessed_privates").setdefault(name, line)
         return super().__getattribute__(name)
 
 

@@ -13,7 +13,13 @@ _BATCH = (
 
 _DRAWS = (
     *("Estimator.draw", "EpochEstimator.reference", "StochasticNCGS.run", "ProxASVRG.run"),
-    *("ProxKatyushaNS.run", "ProxRSAG.run", "Natasha15.run", "draw", "Averaging.first"),
+    *(
+        "ProxKatyushaNS.run",
+        "ProxRSAG.run",
+        "Natasha15.run",
+        "draw_batch",
+        "AveragingEstimator.first",
+    ),
 )
 """Where batches are drawn."""
 

@@ -194,7 +194,7 @@ def verify(
     effort: str = "quick",
     algorithm: Any = None,
     seed: int = 0,
-    at_seed: int | None = None,
+    case_seed: int | None = None,
     jobs: int = 1,
     engine: "Engine | None" = None,
     store: "Store | Path | str | None" = None,
@@ -214,7 +214,7 @@ def verify(
         it, so it must stand in a module.
     seed
         Seed of every random stream.
-    at_seed
+    case_seed
         Draws the sizes and the start of runs at the size of use; 0 the usual ones. A fresh one if
         it is not given and `algorithm` is, else 0.
     jobs
@@ -252,7 +252,7 @@ def verify(
         engine=LocalProcesses(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
-        case_seed=choose_case_seed(at_seed, chosen, algorithm),
+        case_seed=choose_case_seed(case_seed, chosen, algorithm),
         store=_open_store(store),
         progress=progress,
     )

@@ -18,6 +18,7 @@ import numpy as np
 from pfbench.base.assumptions import ASSUMPTIONS, list_known_assumptions
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.verdicts import Verdict
 from pfbench.claims.hard_families import FAMILIES, families
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance, make_instance
@@ -82,7 +83,7 @@ class HardestInstance:
             return f"{self.claim}: no instance of the catalogue's claims fits it."
         text = f" (not known of it: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with statistic="mean"' if self.mean else ""
-        if self.verdict == "violated":
+        if self.verdict == Verdict.VIOLATED:
             end = f"If the theorem speaks of it, put it among the claim's instances{over}."
         else:
             end = f"Put it among the claim's instances to have it tested there, too{over}."

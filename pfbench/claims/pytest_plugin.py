@@ -30,7 +30,7 @@ class HoldsFixture(Protocol):
     def __call__(
         self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
     ) -> "Verdict":
-        """Put a claim to the test; fail unless it holds.
+        """Test a claim, and fail unless it holds.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class HoldsFixture(Protocol):
 class OraclesOf(Protocol):
     """Type of the fixture `oracles`."""
 
-    def __call__(self, problem: Any, *, seed: int = 0, inner: float = 0.0) -> "CountedOracles":
+    def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
         """Return the counting oracles of a problem, as `ask` of a method.
 
         They have `gradient`, `lo`, `batch` and so on, and `start`, `rng`, `n`, `D`. The calls are
@@ -65,7 +65,7 @@ class OraclesOf(Protocol):
             A name, as in "quadratic[rows=40,columns=8]", or an object.
         seed
             Seed of the random streams.
-        inner
+        tolerance
             Relative range in which the counts may differ.
         """
 
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def holds() -> HoldsFixture:
-    """Put a claim to the test; the test fails unless it holds, and says why."""
+    """Test a claim, and fail with the reason unless it holds."""
 
     def look(
         claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
@@ -111,10 +111,10 @@ def oracles(request: pytest.FixtureRequest) -> OraclesOf:
     """Count the oracle calls of a solver, and compare them with the counts file."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
-    def count(problem: Any, *, seed: int = 0, inner: float = 0.0) -> "CountedOracles":
+    def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
         from pfbench.testing.snapshots import Snapshot
 
-        snapshot = Snapshot(problem, seed, inner)
+        snapshot = Snapshot(problem, seed, tolerance)
         times = sum(name.startswith(snapshot.name) for name in snapshots)
         snapshots[f"{snapshot.name} use={times + 1}" if times else snapshot.name] = snapshot
         return snapshot.oracles

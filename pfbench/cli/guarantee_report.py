@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.status import Status
 from pfbench.cli.formatting import number, plural
 from pfbench.cli.terminal_tables import Line
 
@@ -32,7 +33,7 @@ def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict
         "bound": bound,
         "measure": promise.measure or None,
         "measured": statistics.fmean(existing) if existing else None,
-        "whole": all(run.status == "finished" for run in runs),
+        "whole": all(run.status == Status.FINISHED for run in runs),
     }
 
 

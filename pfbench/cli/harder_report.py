@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.escaping import escape_text
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.cli import terminal
 from pfbench.cli.verification_job import VerificationJob
 
@@ -74,7 +75,9 @@ def harder_in_words(
     easy = [
         row.claim.name
         for row in rows
-        if row.claim.user_source and row.verdict == "holds" and row.claim.name not in claims
+        if row.claim.user_source
+        and row.verdict == VerdictName.HOLDS
+        and row.claim.name not in claims
         if can_be_tried(row.claim)
     ]
     lines = [instance.format() for instance in results]

@@ -13,6 +13,7 @@ from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.escaping import escape_text
+from pfbench.base.status import Status
 from pfbench.cli import options
 from pfbench.cli.formatting import duration, format_count, format_if_known, plural, size
 from pfbench.cli.options import argument, flag, option
@@ -75,7 +76,9 @@ def run(
 
     options.check_writable_path(jobs, scheduler)
     statuses = (
-        () if recomputed is None else (check_choice("--again", recomputed, ("error", "timeout")),)
+        ()
+        if recomputed is None
+        else (check_choice("--again", recomputed, (Status.ERROR, Status.TIMEOUT)),)
     )
     planned = load_spec(spec)
     announce_imports(planned.user_selectors, spec)
@@ -155,7 +158,7 @@ def _run(
                 _tell(log, outcome)
                 if result.status in FAILURES:
                     failed.append(outcome)
-                elif result.status == "refused":
+                elif result.status == Status.REFUSED:
                     refused.append(outcome)
                 if as_json or not quiet:
                     run = ranking_summary(

@@ -14,6 +14,7 @@ from rich.table import Table
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, check_writable
 from pfbench.base.selectors import Selector
+from pfbench.base.status import Status
 from pfbench.cli import terminal
 from pfbench.cli.formatting import duration, format_unmet, number, parameters_in_words, plural
 from pfbench.cli.formatting import format_count as whole_number
@@ -121,7 +122,7 @@ def solve(
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     # The user interrupts one that is killed.
-    status = terminal.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
+    status = terminal.INTERRUPTED if any(run.status == Status.KILLED for run in runs) else 1
     terminal.exit_if(any(run.status in terminal.FAILURES for run in runs), status)
 
 
@@ -170,7 +171,7 @@ def _run_all(
         if len(seeds) > 1 and not quiet and not terminal.console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
             terminal.note(f"{title}: {run.status}, {took}")
-        if run.status == "killed":
+        if run.status == Status.KILLED:
             break
     return runs
 
@@ -196,7 +197,7 @@ def _run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress)
     try:
         (result,) = LocalProcesses(1).do([Task(execute_plan, (plan,))])
     except KeyboardInterrupt:
-        return make_unfinished_run(plan, "killed", "interrupted by the user")
+        return make_unfinished_run(plan, Status.KILLED, "interrupted by the user")
     return run_from_result(plan, result)
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from pfbench.base.errors import StorageError
 from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
+from pfbench.base.status import Status
 from pfbench.cli.formatting import plural
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ STANDARD_OUTPUT = Path("-")
 INTERRUPTED = 130
 """The exit status after Ctrl-C, as shells have it."""
 
-FAILURES = ("diverged", "error", "killed")
+FAILURES = (Status.DIVERGED, Status.ERROR, Status.KILLED)
 """Statuses of a run with which the command fails."""
 
 

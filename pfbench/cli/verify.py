@@ -10,6 +10,7 @@ from rich.text import Text
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.base.selectors import is_user_defined
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.cli import options, terminal
 from pfbench.cli.claims_command import explain as explain_one
 from pfbench.cli.formatting import duration, plural
@@ -189,7 +190,7 @@ def explain_named(name: str) -> None:
 
 
 def _verify(
-    work: VerificationJob, algorithm: str | None, at_seed: int | None = None, harder: bool = False
+    work: VerificationJob, algorithm: str | None, case_seed: int | None = None, harder: bool = False
 ) -> None:
     from pfbench.claims.catalogue import (
         ERRATA,
@@ -214,7 +215,7 @@ def _verify(
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
-    work.case_seed = choose_case_seed(at_seed, claims, algorithm)
+    work.case_seed = choose_case_seed(case_seed, claims, algorithm)
     if work.case_seed and not work.is_quiet:
         terminal.note(f"sizes and start of runs at size are those of --case-seed {work.case_seed}")
     errata = [] if algorithm else errata
@@ -361,7 +362,7 @@ def _deciding(row: "Verdict") -> str:
     """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
-    if row.verdict != "inconclusive" or row.lost or row.claim.kind != "bound":
+    if row.verdict != VerdictName.INCONCLUSIVE or row.lost or row.claim.kind != "bound":
         return ""
     if row.claim.user_source is None:
         return ""

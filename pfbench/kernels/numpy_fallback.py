@@ -129,7 +129,7 @@ def curvatures(kind: int, data: loop_inputs.RowData, x: Floats, out: Floats) -> 
 def write_slopes(
     kind: int, data: loop_inputs.RowData, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """As `linear.slopes_at`."""
+    """As `linear.write_slopes`."""
     out[:] = _RowSelection(data, indices).slopes(kind, x)
 
 
@@ -212,7 +212,7 @@ def task_gradient(
 def write_task_slopes(
     rows: loop_inputs.TaskData, indices: Integers, theta: Floats, out: Floats
 ) -> None:
-    """As `multitask.slopes_at`."""
+    """As `multitask_kernels.write_slopes`."""
     _check_indices(indices, rows.task.size)
     out[:] = _task_slopes(rows, indices, theta)
 

@@ -228,7 +228,7 @@ def _with_name_of_set(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return parameters with the name and the parameters of a set in place of the object."""
     result = parameters.get("set")
     kind = SETS.get(getattr(result, "name", ""))
-    if result is None or kind is None or type(result) is not kind or kind.needs:
+    if result is None or kind is None or type(result) is not kind or kind.required_arguments:
         return parameters
     own = {name: getattr(result, name) for name in kind.parameters()}
     return {**own, **parameters, "set": kind.name}

@@ -57,7 +57,7 @@ def lmo_lower(problem: Any, state: State) -> float | None:
 
 def lmo_upper(problem: Any, state: State) -> float | None:
     """Return |O| of the step's linear minimisation -rho O at its estimate."""
-    return None if state.estimate is None else float(problem.norm.quality(state.estimate).hi)
+    return None if state.estimate is None else float(problem.norm.quality(state.estimate).upper)
 
 
 def lmo_products(problem: Any, state: State) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.counts import COUNTED
 from pfbench.base.failures import end_sentence
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import column_dtype, pack_run_file, split_run_file
@@ -30,7 +31,7 @@ from pfbench.verification.trial import Trial
 SEEDS, SEEDS_OF_RATES = 20, 10
 """How many runs a cell has where chance enters."""
 
-_TRACE = ("iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv", "seconds")
+_TRACE = ("iteration", *COUNTED, "seconds")
 _MORE = ("cell", "data", "seed", "measured", "iterates")
 COLUMNS = (*_TRACE, *_MORE)
 """The columns of the file: the trace of a run in a store, a row for a run, and some more."""

@@ -10,6 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pfbench.base.selectors import Selector
+from pfbench.base.status import Status
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
@@ -205,7 +206,7 @@ def _best_known(entry: "StoredRun") -> float | None:
 
 def _guarantee(entry: "StoredRun") -> tuple[str, float] | None:
     promised = entry.notes.get("promised")
-    if not promised or entry.run.status != "finished" or not math.isfinite(promised["value"]):
+    if not promised or entry.run.status != Status.FINISHED or not math.isfinite(promised["value"]):
         return None
     return str(promised["measure"]), float(promised["value"])
 

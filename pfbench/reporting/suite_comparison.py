@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pfbench.base.errors import InputError
+from pfbench.base.status import Status
 from pfbench.reporting.report import Report, collect_report
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.candidate import add_candidate
@@ -115,7 +116,7 @@ def remove_refused(
     suite: Spec, labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
     """Return a suite without the methods of which every run was refused, but for some; and them."""
-    refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == "refused"}
+    refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
     return with_labels(suite, {*suite.study.labels} - {*unfit}), unfit
@@ -123,7 +124,7 @@ def remove_refused(
 
 def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[PlanOutcome]) -> None:
     runs = [outcome.entry.run for outcome in candidate_outcomes]
-    if all(run.status == "refused" for run in runs):
+    if all(run.status == Status.REFUSED for run in runs):
         raise InputError(
             f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
             f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "

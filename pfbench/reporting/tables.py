@@ -14,6 +14,7 @@ from operator import attrgetter
 from pfbench.base.counts import COUNTED, MEANING
 from pfbench.base.escaping import escape_spreadsheet, escape_text
 from pfbench.base.notebook import html_table
+from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_even
@@ -152,7 +153,7 @@ def papers_sfo(group: RunGroup, run: Run) -> int | None:
     """
     batch, period = run.parameters.get("batch"), run.parameters.get("period")
     restarts = run.parameters.get("restarts") or run.parameters.get("probability")
-    if group.algorithm not in _SHEN2019 or run.status != "finished" or restarts:
+    if group.algorithm not in _SHEN2019 or run.status != Status.FINISHED or restarts:
         return None
     if not isinstance(batch, int) or not isinstance(period, int) or not run.counts.fo:
         return None
@@ -281,8 +282,8 @@ def unmet_sentences(results: StudyResults) -> list[str]:
 
 def is_as_planned(plan: PlannedRun, run: Run) -> bool:
     """Return whether a run ended with its schedule, at its target, or with its own budget."""
-    return run.status in {"finished", "target"} or (
-        run.status == "budget" and plan.budget is not None
+    return run.status in {Status.FINISHED, Status.TARGET} or (
+        run.status == Status.BUDGET and plan.budget is not None
     )
 
 

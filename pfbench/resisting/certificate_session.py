@@ -184,7 +184,7 @@ def run_families(
         If an algorithm cannot be made or may not stand, a number is out of range, or a run fails.
     """
     check_integer("seed", seed, minimum=0)
-    check_integer("most", limit, minimum=1)
+    check_integer("limit", limit, minimum=1)
     for text in selectors:
         contestant(text, orthonormal_frame(1))  # refuses what may not stand, before anything runs
     request = [(text, max_epsilon(T)) for text in selectors for T in horizons]

@@ -140,7 +140,7 @@ def run_family(
     Refused
         If the theorem does not speak of an algorithm.
     """
-    check_integer("most", limit, minimum=1)
+    check_integer("limit", limit, minimum=1)
     return [
         run_to_target(text, epsilon, L, delta, limit, seed)
         for text in algorithms

@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from pfbench.base.status import Status
 from pfbench.runs.engines.engine import Engine, ThisProcess, single_thread
 from pfbench.runs.engines.run_task import make_unfinished_run, make_watched, run_from_result
 from pfbench.runs.engines.workers import Task
@@ -30,7 +31,7 @@ from pfbench.runs.storage.run_keys import RunKeys, compute_keys
 from pfbench.runs.storage.serialization import StoredRun, storage_obstacle
 from pfbench.runs.storage.store import Store
 
-Progress = Callable[["Outcome"], object]
+Progress = Callable[["PlanOutcome"], object]
 """Called with each run that is there."""
 
 _LOOK = 1000  # runs after which the store's loose ones are counted
@@ -160,7 +161,7 @@ def execute_sweep(
             candidate, run = keys[plan], run_from_result(plan, replace(result, value=made_run))
             if other := next((f for f, d in candidate.files.items() if files.get(f, d) != d), ""):
                 reason = f"{other} changed after the run was planned"
-                run = make_unfinished_run(plan, "killed", reason)
+                run = make_unfinished_run(plan, Status.KILLED, reason)
             why_not = storage_obstacle(run)
             if why_not:
                 run = make_unfinished_run(plan, "error", why_not)

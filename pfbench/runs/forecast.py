@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from pfbench.base.counts import Budget
+from pfbench.base.status import Status
 from pfbench.oracles import Ledger
 from pfbench.points.atoms import max_atoms
 from pfbench.runs.loop.drive import drive
@@ -49,7 +50,7 @@ def forecast(
     """Return what to expect of a run, from a trial with its seed."""
     quiet = replace(run, measures={})
     trial, _ = _run_trials(quiet, budget, TRIALS, seed=seed)
-    is_complete = trial.status != "timeout"
+    is_complete = trial.status != Status.TIMEOUT
     iterations = trial.iterations if is_complete else _iterations(run, budget, trial)
     seconds = trial.seconds if is_complete else _seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
@@ -65,7 +66,7 @@ def _run_trials(
         began = perf_counter()
         trial = drive(run, Ledger(budget), time_limit=length, **overrides)
         wall = perf_counter() - began
-        if trial.status != "timeout" or trial.iterations > 1:
+        if trial.status != Status.TIMEOUT or trial.iterations > 1:
             break
     return trial, wall
 

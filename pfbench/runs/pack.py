@@ -17,6 +17,7 @@ from typing import Any
 from pfbench.base.errors import InputError
 from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import replace_file_by_module
+from pfbench.base.status import Status
 from pfbench.base.user_code import is_builtin
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
@@ -181,7 +182,7 @@ def _dry(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[s
         run = execute_plan(
             replace(plan, time_limit=min(SHARE_SECONDS, plan.time_limit or SHARE_SECONDS))
         )
-        failed = f", {run.stop_reason}" if run.status == "error" else ""
+        failed = f", {run.stop_reason}" if run.status == Status.ERROR else ""
         statement[name] = f"data {resolved.built_problem.digest}{failed}"
     return statement, files
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
+from pfbench.base.status import Status
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.engines.engine import Engine, single_thread
 from pfbench.runs.engines.run_task import execute_plan, memory_limited
@@ -40,7 +41,7 @@ MOST_MEMORY = 4e9
 TOLERANCE = 1e-6
 """Where bits cannot agree, measures may differ by so much of the largest of a column."""
 
-BY_THE_CLOCK = frozenset({"timeout", "killed"})
+BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
 """How runs end that no other machine makes again."""
 
 ENDED_BY_A_CLOCK = "ended by a clock"

@@ -93,7 +93,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def quality(self, g: Floats) -> LmoQuality:
-        """Return what `steepest` is worth at g, exact to rounding; 1 and 1 at g = 0."""
+        """Return what `steepest_direction` is worth at g, exact to rounding; 1 and 1 at g = 0."""
         size = self.dual(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from pfbench.base.lazy import lazy_getattr, public_modules
 
 if TYPE_CHECKING:
-    from pfbench.testing.claimed import bound as bound
-    from pfbench.testing.claimed import rate as rate
-    from pfbench.testing.dead import no_dead_parameter as no_dead_parameter
+    from pfbench.testing.covariance import covariant as covariant
+    from pfbench.testing.dead_parameters import no_dead_parameter as no_dead_parameter
     from pfbench.testing.enumeration import FiniteSum as FiniteSum
     from pfbench.testing.enumeration import unbiased as unbiased
-    from pfbench.testing.groups import covariant as covariant
     from pfbench.testing.inequalities import descends as descends
     from pfbench.testing.inequalities import gap_recursion as gap_recursion
     from pfbench.testing.inequalities import lmo as lmo
     from pfbench.testing.inequalities import smooth as smooth
     from pfbench.testing.laws import same_law as same_law
-    from pfbench.testing.published import adamw as adamw
-    from pfbench.testing.published import muon as muon
-    from pfbench.testing.published import sgd as sgd
+    from pfbench.testing.published_optimizers import adamw as adamw
+    from pfbench.testing.published_optimizers import muon as muon
+    from pfbench.testing.published_optimizers import sgd as sgd
+    from pfbench.testing.rates_and_bounds import bound as bound
+    from pfbench.testing.rates_and_bounds import rate as rate
     from pfbench.testing.steppers import stepper as stepper
 
 _HOMES = public_modules(__name__)

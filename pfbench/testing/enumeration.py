@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failures import fail, format_call
+from pfbench.testing.failure_messages import fail, format_call
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
 __tracebackhide__ = True  # of pytest
@@ -113,7 +113,7 @@ def unbiased(
             estimate = estimator(ask, stream) if has_state else None
             results = []
             for x in path:
-                past = tuple(stream.taken) if given_past else ()
+                past = tuple(stream.choices) if given_past else ()
                 g = estimate(x.copy()) if estimate else estimator(ask, x.copy(), stream)
                 results.append((past, np.array(g, dtype=np.float64)))
             return results
@@ -138,7 +138,7 @@ def unbiased(
 
 
 def _bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return what is wrong with the mean of estimates, each with its probability."""
+    """Return the error of a weighted mean of estimates, or an empty text."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

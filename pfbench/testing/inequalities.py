@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.testing.failures import fail, format_call
+from pfbench.testing.failure_messages import fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -47,19 +47,19 @@ def descends(
     """
     x0, grads = make.draw()
 
-    def shown(layers: Layers) -> Any:
+    def as_point(layers: Layers) -> Any:
         return layers if make.is_layered else layers[0]
 
     oracle = gradient or getattr(inequality, "gradient", None)
     if oracle is not None:
         steps, grads = len(grads), []
         for _ in range(steps):  # a stepper takes gradients, so it is run from x0 for each new one
-            g = oracle(shown(make.follow(x0, grads, hyper)[-1]))
+            g = oracle(as_point(make.follow(x0, grads, hyper)[-1]))
             grads.append(list(g) if make.is_layered else [np.asarray(g, dtype=np.float64)])
     points = make.follow(x0, grads, hyper)
     check = inequality.begin() if hasattr(inequality, "begin") else inequality
     for t, g in enumerate(grads):
-        left, right, terms = check(shown(points[t]), shown(points[t + 1]), shown(g))
+        left, right, terms = check(as_point(points[t]), as_point(points[t + 1]), as_point(g))
         size = abs(left) + sum(map(abs, terms.values()))
         if not left - right <= _ROUNDING * make.unit_roundoff * size:
             listed = ", ".join(f"{name} {value:.6g}" for name, value in terms.items())

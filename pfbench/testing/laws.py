@@ -9,8 +9,8 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failures import deviation, fail, format_call
-from pfbench.testing.groups import tolerance_of
+from pfbench.testing.covariance import compute_tolerance
+from pfbench.testing.failure_messages import deviation, fail, format_call
 from pfbench.testing.steppers import Stepper
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
@@ -63,7 +63,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     if isinstance(a, Stepper) or isinstance(b, Stepper):
         if not (isinstance(a, Stepper) and isinstance(b, Stepper)):
             raise InputError("a and b must be two steppers, or two functions of a random stream.")
-        _same_points(a, b, hyper, call)
+        _compare_points(a, b, hyper, call)
         return "the points are equal up to rounding"
 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
@@ -76,7 +76,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     try:
         exact = [list(enumerate_draws(method)) for method in methods]
     except NotEnumerable as why:
-        return _sampled(methods, index, seed, str(why), call)
+        return _compare_samples(methods, index, seed, str(why), call)
     distance, example = _total_variation(*exact)
     if distance > 1e-9:
         chances, x = example
@@ -90,15 +90,16 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     return f"the laws are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
 
 
-def _same_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
+def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
     x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
     distance, t, words = deviation(points, expected)
-    if not distance <= max(map(tolerance_of, (a, b))):
+    if not distance <= max(map(compute_tolerance, (a, b))):
         first = next(
             t
             for t in range(1, len(points))
-            if deviation(points[: t + 1], expected[: t + 1])[0] > max(map(tolerance_of, (a, b)))
+            if deviation(points[: t + 1], expected[: t + 1])[0]
+            > max(map(compute_tolerance, (a, b)))
         )
         lines = [
             f"{a.label} and {b.label} differ from step {first} on, by {distance:.3g} of the largest "  # noqa: E501
@@ -132,7 +133,7 @@ def _total_variation(
     return distance, ((chances[key][0], chances[key][1]), rows[location[key]])
 
 
-def _sampled(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
+def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
     """Compare runs with common seeds, then samples."""
     seeds = np.random.SeedSequence(seed).spawn(2 * _RUNS)
     pairs = [[m(np.random.default_rng(s)) for m in methods] for s in seeds[:_PAIRED]]

@@ -33,19 +33,19 @@ class Snapshot:
         A name, as in "quadratic[rows=40,columns=8]", or an object.
     seed
         Seed of the problem's and the solver's random streams.
-    within
+    tolerance
         Relative range in which counts may differ, as between two libraries of linear algebra; then
         the sequence of calls is not compared.
     """
 
-    def __init__(self, problem: Any, seed: int = 0, inner: float = 0.0) -> None:
+    def __init__(self, problem: Any, seed: int = 0, tolerance: float = 0.0) -> None:
         from pfbench.adapters.solve_interface import as_problem
         from pfbench.points import infer_format
         from pfbench.runs.loop.steps import Heard
 
         on = as_problem(problem)
         self.name = f"{problem if isinstance(problem, str) else on.name} seed={seed}"
-        self._within, self._ledger, self._number = inner, Ledger(), 0
+        self._tolerance, self._ledger, self._number = tolerance, Ledger(), 0
         self._hash, self._hashes = hashlib.sha256(), list[str]()
         start = on.start()
         backend: Any = Heard(on.open(np.random.default_rng((seed, 0))), self._note)
@@ -59,9 +59,9 @@ class Snapshot:
             self._hashes.append(self._hash.hexdigest()[:6])
 
     def entry(self) -> str:
-        """Return what the file has of it: the counts by kind, and the hashes of the calls."""
+        """Return the line of the counts file: the counts by kind, and the hashes of the calls."""
         ends = [
-            (round(c * (1 - self._within)), round(c * (1 + self._within)))
+            (round(c * (1 - self._tolerance)), round(c * (1 + self._tolerance)))
             for c in self._ledger.counts_array
         ]
         counts = [
@@ -69,10 +69,10 @@ class Snapshot:
             for name, (low, high) in zip(COUNTED, ends, strict=True)
             if high
         ]
-        return " ".join(counts if self._within else [*counts, f"calls={':'.join(self._hashes)}"])
+        return " ".join(counts if self._tolerance else [*counts, f"calls={':'.join(self._hashes)}"])
 
     def difference(self, stored: str) -> str:
-        """Return how the calls differ from a stored entry; empty if they do not."""
+        """Return the difference between the calls and a stored entry; empty if there is none."""
         parts = dict(part.split("=", 1) for part in stored.split())
         statement, differs = [], False
         for name, count in zip(COUNTED, self._ledger.counts_array, strict=True):
@@ -111,7 +111,7 @@ class CountsFile:
         self._entries = {key: entry for key, _, entry in pairs}
 
     def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
-        """Return what differs from the file: counts, new keys, and keys that are missing."""
+        """Return the differences from the file: counts, new keys, and missing keys."""
         current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
         for key, snapshot in current.items():
@@ -119,12 +119,12 @@ class CountsFile:
             now = "not in the file: " + snapshot.entry()
             if difference := now if stored is None else snapshot.difference(stored):
                 lines.append(f"{key}: {difference}")
-        lines += [f"{key}: no longer used" for key in self._of(test) if key not in current]
+        lines += [f"{key}: no longer used" for key in self._list_keys(test) if key not in current]
         return lines
 
     def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
         """Write the snapshots of a test in place of its old ones."""
-        for key in self._of(test):
+        for key in self._list_keys(test):
             del self._entries[key]
         self._entries |= {
             f"{test} {name}": snapshot.entry() for name, snapshot in snapshots.items()
@@ -133,5 +133,5 @@ class CountsFile:
         with atomic_write(self._path) as target:
             target.write(("\n".join(lines) + "\n").encode())
 
-    def _of(self, test: str) -> list[str]:
+    def _list_keys(self, test: str) -> list[str]:
         return [key for key in self._entries if key.startswith(f"{test} ")]

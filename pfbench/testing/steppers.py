@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -66,7 +67,7 @@ class Stepper:
         """Unit roundoff of the type in which the optimiser computes."""
         return _UNIT_ROUNDOFF[self.dtype]
 
-    def in_double(self) -> "Stepper":
+    def with_double_precision(self) -> "Stepper":
         """Return the same stepper in double precision."""
         return replace(self, dtype="float64")
 
@@ -94,9 +95,9 @@ class Stepper:
         if kind == "function":
             return self._from_function(x0, grads, named)
         update = {"torch": self._torch, "optax": self._optax, "class": self._class}[kind](x0, named)
-        points = [[self._double(layer) for layer in self._typed(x0)]]
+        points = [[self._double(layer) for layer in self._cast_layers(x0)]]
         for gradient in grads:
-            point = update(self._typed(gradient))
+            point = update(self._cast_layers(gradient))
             points.append([self._double(layer) for layer in self._as_layers(point)])
         return points
 
@@ -107,21 +108,22 @@ class Stepper:
             is_torch = torch is not None and issubclass(optimizer, torch.optim.Optimizer)
             return (
                 "torch"
-                if is_torch or _needed(getattr(optimizer, "step", None)) == ["self"]
+                if is_torch
+                or _list_required_arguments(getattr(optimizer, "step", None)) == ["self"]
                 else "class"
             )
         # A function of (x0, grads), or one that makes a transformation of its parameters.
-        first = [name for name in _needed(optimizer) if name not in hyper]
+        first = [name for name in _list_required_arguments(optimizer) if name not in hyper]
         return "function" if len(first) >= 2 else "optax"
 
     # --- kinds ------------------------------------------------------------------------------------
 
     def _from_function(self, x0: Layers, grads: list[Layers], hyper: Any) -> list[Layers]:
-        def shown(layers: Layers) -> Any:
-            typed = self._typed(layers)
+        def as_argument(layers: Layers) -> Any:
+            typed = self._cast_layers(layers)
             return typed if self.is_layered else typed[0]
 
-        points = list(self.optimizer(shown(x0), [shown(g) for g in grads], **hyper))
+        points = list(self.optimizer(as_argument(x0), [as_argument(g) for g in grads], **hyper))
         if len(points) != len(grads) + 1:
             raise InputError(
                 f"{self.label} returns {len(points)} points for {len(grads)} gradients: return "
@@ -132,8 +134,7 @@ class Stepper:
         return [[self._double(layer) for layer in self._as_layers(p)] for p in points]
 
     def _torch(self, x0: Layers, hyper: Any) -> Update:
-        import torch
-
+        torch = import_module("torch")
         dtype = getattr(torch, self.dtype)
         parameters = [torch.nn.Parameter(torch.tensor(layer, dtype=dtype)) for layer in x0]
         optimizer = self.optimizer(parameters, **hyper)
@@ -155,7 +156,7 @@ class Stepper:
                 "that returns points, or one that returns an object with init and update."
             )
         jax = sys.modules.get("jax")
-        x = self._typed(x0)
+        x = self._cast_layers(x0)
         state: list[Any] = []
 
         def update(gradient: Layers) -> Layers:
@@ -179,7 +180,7 @@ class Stepper:
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
             raise InputError(f"{self.label} has no step(x, g) that returns the new point.")
-        x: Any = self._typed(x0)
+        x: Any = self._cast_layers(x0)
         x = x if self.is_layered else x[0]
 
         def update(gradient: Layers) -> Layers:
@@ -193,7 +194,7 @@ class Stepper:
 
     # --- types ------------------------------------------------------------------------------------
 
-    def _typed(self, layers: Layers) -> Layers:
+    def _cast_layers(self, layers: Layers) -> Layers:
         """Return copies in the type of the stepper; bfloat16 is for torch, which casts itself."""
         dtype = "float64" if self.dtype == "bfloat16" else self.dtype
         return [None if layer is None else np.array(layer, dtype=dtype) for layer in layers]
@@ -257,7 +258,7 @@ def stepper(
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
 
 
-def _needed(function: Any) -> list[str]:
+def _list_required_arguments(function: Any) -> list[str]:
     """Return the names of the arguments without defaults; empty where none can be seen."""
     try:
         parameters = inspect.signature(function).parameters.values()

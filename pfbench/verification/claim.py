@@ -91,7 +91,7 @@ class Claim:
     scale_dependence
         Why the bound does not scale with the units of f and x; empty if it does.
     needs_seed
-        Whether sizes and start are drawn, by the seed `at_seed` of a verification.
+        Whether sizes and start are drawn, by the `case_seed` of a verification.
     user_source
         Of a claim of somebody's own where it is stated, by which other processes find it.
 

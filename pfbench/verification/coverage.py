@@ -51,7 +51,7 @@ class Coverage:
         for name, number in zip(_SIZES, result, strict=True):
             setattr(self, name, max(getattr(self, name), number))
         measured = iterations * (_STEP + 2.0 * _ENTRY * int(problem.n) * d)
-        self.work += measured + _ENTRY * d * sum(witness.spent)
+        self.work += measured + _ENTRY * d * sum(witness.charged)
 
     def reset(self, to: "Coverage") -> None:
         """Forget what was seen after a copy was taken."""

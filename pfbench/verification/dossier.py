@@ -75,7 +75,7 @@ class Dossier:
     readings: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        check_choice("ruling", self.conclusion, CONCLUSIONS)
+        check_choice("conclusion", self.conclusion, CONCLUSIONS)
         if not self.quotes and self.conclusion in ("wrong", "unclear"):
             raise InputError("a paper that is called wrong or unclear must be quoted.")
         if not 0 < len(self.derivation) <= MOST_LINES:

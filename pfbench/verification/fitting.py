@@ -10,6 +10,7 @@ from pfbench.base.checks import check_choice, check_finite_array, check_real, ch
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.status import Status
 from pfbench.base.user_code import attribute_errors
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
@@ -118,7 +119,7 @@ def _x(run: Run, x: Any) -> float:
 def _total_calls(run: Run, count: str) -> float:
     """Return the calls of a run; infinite if it has no answer."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
-    return float(spent) if run.status in ("target", "finished") and spent else math.inf
+    return float(spent) if run.status in (Status.TARGET, Status.FINISHED) and spent else math.inf
 
 
 def _calls_to_target(run: Run, measure: str, target: float, count: str) -> float:

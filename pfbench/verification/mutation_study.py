@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.fault import AdmissibleFault, Fault
 from pfbench.verification.session import Session, select_by_effort
@@ -50,7 +51,8 @@ class StudiedFault:
     def raises_error(self) -> bool:
         """Whether it was found because it raised, not by a number."""
         return any(
-            verdict.catches_fault and verdict.verdict == "failed" for verdict in self.verdicts
+            verdict.catches_fault and verdict.verdict == VerdictName.FAILED
+            for verdict in self.verdicts
         )
 
     @property

@@ -59,7 +59,7 @@ def judge(
     subject: Subject | None = None,
     effort: str = "quick",
     seed: int = 0,
-    at_seed: int = 0,
+    case_seed: int = 0,
 ) -> Verdict:
     """Put one claim to the test in this process.
 
@@ -68,7 +68,7 @@ def judge(
     InputError
         If the effort is unknown, or a seed is negative.
     """
-    seeds = check_integer("seed", seed, minimum=0), check_integer("at_seed", at_seed, minimum=0)
+    seeds = check_integer("seed", seed, minimum=0), check_integer("case_seed", case_seed, minimum=0)
     checked = check_choice("effort", effort, EFFORTS), *seeds
     return verdict.judge(Trial(claim, subject or Subject(), *checked))
 
@@ -139,7 +139,7 @@ class Session:
     def __post_init__(self) -> None:
         check_choice("effort", self.effort, EFFORTS)
         check_integer("seed", self.seed, minimum=0)
-        check_integer("at_seed", self.case_seed, minimum=0)
+        check_integer("case_seed", self.case_seed, minimum=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
         """Put claims to the test, with a subject in place of each claim's algorithm.
@@ -327,7 +327,7 @@ def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any)
     0 where no claim has a place to be drawn.
     """
     if value is not None:
-        return check_integer("at_seed", value, minimum=0)
+        return check_integer("case_seed", value, minimum=0)
     fresh = algorithm is not None and any(claim.needs_seed for claim in claims)
     return 1 + secrets.randbelow(10**6) if fresh else 0
 

@@ -34,7 +34,7 @@ class StepRecord:
         Returns the counts so far.
     previous
         What reached the linear minimisation for the update before.
-    seen
+    coverage
         Notes that the linear minimisation is queried along something else than the estimate.
     """
 
@@ -42,7 +42,7 @@ class StepRecord:
     lo_inputs: tuple[Any, ...]
     counts: Callable[[], Counts]
     previous: tuple[Any, ...] = ()
-    seen: Coverage = field(default_factory=Coverage, compare=False, repr=False)
+    coverage: Coverage = field(default_factory=Coverage, compare=False, repr=False)
 
     @property
     def estimate_point(self) -> Point:
@@ -88,7 +88,7 @@ class StepRecord:
             return lo_input
         # An algorithm may normalise it first, or minimise a step ahead.
         recent = (lo_input, *self.previous)
-        self.seen.has_other_direction |= not any(is_multiple(yielded, g) for g in recent)
+        self.coverage.has_other_direction |= not any(is_multiple(yielded, g) for g in recent)
         return yielded
 
 

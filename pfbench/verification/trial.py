@@ -16,6 +16,7 @@ from pfbench.base.errors import InputError, with_notes
 from pfbench.base.names import lookup
 from pfbench.base.protocols import Algorithm, AlgorithmOracles, Measure, Problem
 from pfbench.base.state import Point, State
+from pfbench.base.status import Status
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import infer_format, is_finite, keep
 from pfbench.runs.loop.run import Run
@@ -46,7 +47,7 @@ EFFORTS = ("quick", "full")
 
 Choice = TypeVar("Choice")
 
-_FAILED = ("error", "diverged", "killed", "refused")
+_FAILED = (Status.ERROR, Status.DIVERGED, Status.KILLED, Status.REFUSED)
 
 
 @dataclass(frozen=True)
@@ -221,11 +222,11 @@ class Trial:
         self.coverage.add(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
-            measured = run.status == "diverged" or OUTSIDE_REASON in run.stop_reason
+            measured = run.status == Status.DIVERGED or OUTSIDE_REASON in run.stop_reason
             raise (
                 ClaimBroken(words)
                 if measured
-                else _error_type(problem, run.status == "error")(words)
+                else _error_type(problem, run.status == Status.ERROR)(words)
             )
         _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
         _check_point(problem, run.x)

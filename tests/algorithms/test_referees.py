@@ -172,7 +172,7 @@ def test_scikit_learns_lasso_agrees(name):
     linear_model = pytest.importorskip("sklearn.linear_model")
     features, labels = data("lasso")
     solver = linear_model.Lasso(alpha=WEIGHT, fit_intercept=False, tol=1e-12, max_iter=100_000)
-    expected = solver.cached_run(features, labels).coef_
+    expected = solver.fit(features, labels).coef_
     problem = problem_of("lasso", penalty=L1Penalty(WEIGHT))
     step = 1.0 / (5.0 * problem.constants(np.zeros(FEATURES)).L_max)
     states, _ = run(problem, name, x=np.zeros(FEATURES), step=step, **EVERY[name])
@@ -204,7 +204,7 @@ def test_scikit_learns_ridge_agrees(name):
     features, labels = data("ridge")
     alpha = ROWS * WEIGHT
     solver = linear_model.Ridge(alpha=alpha, fit_intercept=False, solver="cholesky")
-    expected = solver.cached_run(features, labels).coef_
+    expected = solver.fit(features, labels).coef_
     rows = np.vstack([features, np.sqrt(alpha) * np.eye(FEATURES)])
     problem = LeastSquares(rows, np.append(labels, np.zeros(FEATURES)), WholeSpace(FEATURES))
     assert problem.value(expected) == pytest.approx(problem.best_known[0], rel=1e-12)
@@ -218,6 +218,6 @@ def test_scikit_learns_logistic_regression_agrees(name):
     solver = linear_model.LogisticRegression(
         C=np.inf, fit_intercept=False, tol=1e-10, max_iter=10_000
     )
-    expected = solver.cached_run(features, labels).coef_[0]
+    expected = solver.fit(features, labels).coef_[0]
     assert np.abs(expected).max() < 10.0, "these labels can be separated"
     assert_smooth_agreement(problem_of("logistic"), expected, name)

@@ -201,7 +201,7 @@ def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):
     assert not console(error=True).is_terminal
     code = (
         "import time; from pfbench.cli import progress; progress.BETWEEN_LINES = 0.0\n"
-        "with progress.Steps('mine', 3, 'runs') as steps: [steps.advance() for _ in range(3)]"
+        "with progress.StepProgress('mine', 3, 'runs') as s: [s.advance() for _ in range(3)]"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines() == [

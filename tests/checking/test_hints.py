@@ -47,8 +47,8 @@ def test_a_saturated_loss_is_not_accused_and_remarked_on():
     """Two underflows were compared relatively, and the components called no gradients."""
     looked = found(Unscaled(), "components")
     assert looked.status == "passed"
-    assert "in scale: a loss of unscaled columns is saturated" in looked.seen
-    assert "in scale" not in found(Quadratic(), "components").seen
+    assert "in scale: a loss of unscaled columns is saturated" in looked.observed
+    assert "in scale" not in found(Quadratic(), "components").observed
 
 
 def test_components_that_are_no_gradients_are_still_accused():
@@ -115,7 +115,7 @@ class NoneAtZero(VectorConvexBody):
     ("body", "said"), [(Orders(), True), (Stated(), False), (L2Ball(4), False)]
 )
 def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
-    assert ("state polytope = True" in found(body, "lo returns vertices").seen) == said
+    assert ("state polytope = True" in found(body, "lo returns vertices").observed) == said
 
 
 def test_a_linear_minimisation_that_is_nan_at_0_is_named():

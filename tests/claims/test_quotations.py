@@ -89,9 +89,9 @@ def test_the_papers_unit_is_printed_in_the_section_of_the_order_or_at_its_figure
         pytest.skip(WHY)
     spec = load_spec(SPECS[name])
     for unit, orders in judged_in(spec):
-        assert printed_at(key, unit.place, unit.quotation), (unit.place, unit.quotation)
+        assert printed_at(key, unit.location, unit.quotation), (unit.location, unit.quotation)
         for one in orders:
-            assert printed_at(key, one.place, one.quotation), (one.place, one.quotation)
+            assert printed_at(key, one.location, one.quotation), (one.location, one.quotation)
     published = [
         ordering for study in spec.studies for ordering in study.orderings if ordering.is_published
     ]

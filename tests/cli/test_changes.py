@@ -35,7 +35,7 @@ def test_json(pfbench, stores, conforms):
     found = pfbench("report", "--compare", "a", "b", "--json").json
     conforms(found, "changes.json")
     assert (found["same"], found["changed"]) == (1, 1)
-    assert found["changes"][0]["what"] == "lo"
+    assert found["changes"][0]["field"] == "lo"
 
 
 @pytest.mark.parametrize("arguments", [("a", "none"), ("none", "a"), ("a",)])

@@ -11,10 +11,10 @@ def every_name(pfbench):
 
 def test_everything_that_is_listed_can_be_shown(pfbench):
     for number, (name, kind) in enumerate(every_name(pfbench)):
+        if kind == "claim" and number % 7:
+            continue
         about = pfbench("info", f"{kind}:{name}", "--json").json
         assert (about["schema"], about["name"], about["kind"]) == (1, name, kind)
-        if kind == "claim" and number % 5:
-            continue
         shown = pfbench("info", f"{kind}:{name}")
         assert (shown.status, shown.err) == (0, "")
         assert f"{name} ({kind})" in shown.out

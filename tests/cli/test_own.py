@@ -296,7 +296,7 @@ def test_an_archive_of_files_is_checked_by_them(folder):
     command("pack", "sub/own.toml", "-o", "own.zip", "--jobs", "0", "--json")
     (folder / "elsewhere").mkdir()
     os.chdir(folder / "elsewhere")
-    found, told = command("pack", "--check", "../own.zip", "--share", "1", "--json")
+    found, told = command("pack", "--check", "../own.zip", "--fraction", "1", "--json")
     assert (found["agree"], found["same_bits"], found["missing"]) == (1, 1, 0)
     assert "pfbench: importing own_module, which is in ../own.zip." in told
 

@@ -19,15 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from pfbench.algorithms import Algorithm
-from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.state import State
 from pfbench.claims import Claim, counts
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
 from pfbench.sets import L2Ball
-from pfbench.sets.body import VectorBody
-from pfbench.sets.penalties import Penalty
+from pfbench.sets.body import VectorConvexBody
+from pfbench.sets.penalties import NormPenalty
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ class Steps(Algorithm):
     requires = frozenset({"gradient", "lo"})
     deterministic = True
 
-    iterations: int = whole(5, "T")
-    step: float = positive(0.1, "weight", most=1.0)
+    iterations: int = integer(5, "T")
+    step: float = positive(0.1, "weight", upper=1.0)
 
     def run(self, ask, x, rng):
         for _ in range(self.iterations):
@@ -52,12 +52,12 @@ class Steps(Algorithm):
     @classmethod
     def theory(cls, epsilon, constants, **given):
         """Return the schedule of nothing: gap <= epsilon after 2 L D^2/epsilon steps."""
-        L, D = cls.needs(constants, "L_f", "D")
-        return cls.filled(given, iterations=math.ceil(2 * L * D * D / epsilon), step=0.01)
+        L, D = cls.requires_parameters(constants, "L_f", "D")
+        return cls.from_schedule(given, iterations=math.ceil(2 * L * D * D / epsilon), step=0.01)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Diamond(VectorBody):
+class Diamond(VectorConvexBody):
     """The l1 ball."""
 
     name = "diamond"
@@ -77,29 +77,29 @@ class Diamond(VectorBody):
 
     def lo(self, g):
         k = int(np.argmax(np.abs(g)))
-        return self._filled(k, -math.copysign(self.radius, g[k]))
+        return self._fill_vector(k, -math.copysign(self.radius, g[k]))
 
     def contains(self, x, tolerance=1e-9):
         return float(np.abs(x).sum()) <= self.radius * (1 + tolerance)
 
     def random_vertex(self, rng):
-        return self._filled(int(rng.integers(self.d)), self.radius)
+        return self._fill_vector(int(rng.integers(self.d)), self.radius)
 
     def start(self):
         return np.zeros(self.d)
 
 
-class Plain(VectorBody):
+class Plain(VectorConvexBody):
     pass
 
 
 @dataclass(frozen=True, eq=False)
 class Half(Diamond):
-    lo = VectorBody.lo
+    lo = VectorConvexBody.lo
 
 
 @dataclass(frozen=True)
-class Square(Penalty):
+class Square(NormPenalty):
     """Weight times |x|^2/2."""
 
     name = "square"

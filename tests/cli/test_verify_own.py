@@ -120,7 +120,11 @@ def claim(**given):
         ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
         ("A = claim(algorithm=dict)", "bad.py", "dict is no algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of 2 arguments"),
-        ("bound(lambda c, a: 1, 'value', over='all')", "bad.py", "unknown value for over 'all'"),
+        (
+            "bound(lambda c, a: 1, 'value', statistic='all')",
+            "bad.py",
+            "unknown value for statistic 'all'",
+        ),
         (
             "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
             "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",

@@ -116,7 +116,7 @@ def test_a_byte_of_the_csv_that_is_changed_is_told_by_name(packed, pfbench, fold
 
 def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, pfbench, folder):
     origin = "https://example.org/cancer.csv"
-    assert packed(check_declarations=f'files = {{"cancer.csv": "{origin}"}}').status == 0
+    assert packed(declared=f'files = {{"cancer.csv": "{origin}"}}').status == 0
     with open_archive(folder / "a.zip") as archive:
         assert "code/cancer.csv" not in archive.names
         assert archive.manifest["origins"] == {"cancer.csv": origin}
@@ -138,7 +138,7 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, folder, tmp_path
     away.write_text("1,2\n3,4\n")
     assert f"{away} is read" in packed(file=f"{str(away)!r}").refusals[-1]
     assert not (folder / "a.zip").exists()
-    assert "files names" in packed(check_declarations='files = ("other.csv",)').refusals[-1]
+    assert "files names" in packed(declared='files = ("other.csv",)').refusals[-1]
 
 
 def test_a_file_that_is_too_large_needs_an_origin(packed, folder, monkeypatch):

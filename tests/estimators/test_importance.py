@@ -123,7 +123,7 @@ WRONG = {
 def test_draws_with_other_chances_are_found(how):
     found, _ = judged(WRONG[how])
     assert found is not None
-    assert found.what == "an index is not uniform over all components"
+    assert found.description == "an index is not uniform over all components"
 
 
 def test_evened_indices_are_uniform_over_all_draws():

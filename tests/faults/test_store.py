@@ -319,7 +319,7 @@ for seed in range(20):
 # --- packing down ---------------------------------------------------------------------------------
 
 PACKED = """
-from pfbench.runs.storage import gathering, packing
+from pfbench.runs.storage import compaction, segment_writer
 for seed in range(6):
     store.put(key_of(seed), made_run(seed), ENVIRONMENT)
 calls = [0]
@@ -329,7 +329,7 @@ def die(*arguments, real={where}, **more):
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*arguments, **more)
 {where} = die
-gathering.pack_down(store)
+compaction.compact(store)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -338,7 +338,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     ("where", "call"),
     [
         ("os.fsync", 3),
-        ("packing.write_segment", 1),
+        ("segment_writer.write_segment", 1),
         *(("Path.rename", call) for call in (1, 2)),
         ("Path.unlink", 1),
     ],
@@ -361,9 +361,9 @@ def test_a_kill_while_packing_leaves_the_files_or_the_whole_segment(tmp_path, wh
 
 def test_two_packers_two_writers_and_a_reader_on_one_store(tmp_path):
     packer = """
-from pfbench.runs.storage.compaction import pack_down
+from pfbench.runs.storage.compaction import compact
 for _ in range(12):
-    pack_down(store)
+    compact(store)
 """
     writer = """
 for seed in range(60):

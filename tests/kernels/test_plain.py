@@ -48,7 +48,7 @@ def linear_arguments(name, rng, kind, form, counts):
         "total_loss": (x,),
         "add_full_gradient": (x, 0.3, out),
         "curvatures": (x, each),
-        "slopes_at": (indices, x, each[:5]),
+        "write_slopes": (indices, x, each[:5]),
         "gradients": (0.2, *drawn, x, out),
         "differences": (0.2, *drawn, x, y, out),
         "add_changes": (*drawn, each, x, out),

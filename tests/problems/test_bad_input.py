@@ -112,25 +112,25 @@ def observed(**changes):
         ({"shape": (0, 4)}, ["inside", "0 x 4"]),
         (
             {
-                "held_rows": np.array([0]),
-                "held_columns": np.array([1]),
-                "held_values": np.array([math.nan]),
+                "heldout_rows": np.array([0]),
+                "heldout_columns": np.array([1]),
+                "heldout_values": np.array([math.nan]),
             },
             ["held-out entries", "1 NaN"],
         ),
         (
             {
-                "held_rows": np.array([0]),
-                "held_columns": np.array([4]),
-                "held_values": np.array([1.0]),
+                "heldout_rows": np.array([0]),
+                "heldout_columns": np.array([4]),
+                "heldout_values": np.array([1.0]),
             },
             ["held-out", "inside", "3 x 4"],
         ),
         (
             {
-                "held_rows": np.array([0]),
-                "held_columns": np.array([1, 2]),
-                "held_values": np.array([1.0]),
+                "heldout_rows": np.array([0]),
+                "heldout_columns": np.array([1, 2]),
+                "heldout_values": np.array([1.0]),
             },
             ["held-out", "one length"],
         ),

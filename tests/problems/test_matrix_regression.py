@@ -273,7 +273,7 @@ def test_delta_bounds_the_decrease_from_the_start(problem):
             problem.value(problem.prox(3.0 * plain.random(rng), 0.0, 1.0)) for _ in range(200)
         )
         assert problem.value(start) - least <= delta
-        assert problem.value(start) - problem.theta_hat(most=500).value <= delta
+        assert problem.value(start) - problem.theta_hat(limit=500).value <= delta
 
 
 def test_delta_of_loss_7_is_attained_where_there_is_no_noise():
@@ -490,7 +490,7 @@ def test_theta_hat_takes_as_many_steps_as_the_root_of_the_condition_number():
     problem = tiny(n=300, radius=1e3, spike=300.0)
     constants = problem.constants(problem.start())
     most = round(30.0 * math.sqrt(constants.L_f / constants.sigma_hat))
-    assert problem.theta_hat(most=most).gap <= 1e-6
+    assert problem.theta_hat(limit=most).gap <= 1e-6
 
 
 @EACH

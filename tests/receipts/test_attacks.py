@@ -197,7 +197,7 @@ class Lazy(Honest):
             names.add(frame.f_code.co_name)
             frame = frame.f_back
         there = [one for one in gc.get_objects() if type(one).__name__ == "LeastSquares"]
-        watched = names & {"followed", "other_apart", "_serve"}
+        watched = names & {"follow_run", "describe_isolated_difference", "_serve"}
         for state in super().run(ask, x, rng):
             yield state if watched or not there else pf.State(x + 1.0)
 """
@@ -229,9 +229,7 @@ def test_code_that_changes_pfbench_is_told(importable, monkeypatch):
 
     monkeypatch.setattr(verdict, "judge", verdict.judge)  # put back at the end
     theorem = importable("lazy_changing", f"{THEOREM}\n{CHANGING}")
-    with pytest.raises(
-        InputError, match=r"its code changes pfbench\.verification\.verdict\.judged"
-    ):
+    with pytest.raises(InputError, match=r"its code changes pfbench\.verification\.verdict\.judge"):
         call_protected(load_claims, theorem)
 
 

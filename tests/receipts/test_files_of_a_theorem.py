@@ -39,7 +39,7 @@ class Rows(FiniteSum):
         return x - self.rows.mean(axis=0)
 
     def constants(self, start):
-        return Constants.derived(n=(self.n, "rows"), L_f=(1.0, "|x|^2/2"))
+        return Constants.from_derivations(n=(self.n, "rows"), L_f=(1.0, "|x|^2/2"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ COUNT = Claim(
     instances=("quadratic[rows=20,columns=3,source=synthetic]",),
     check=counts(lambda c, a: {"sfo": c.n * a.iterations, "po": a.iterations}, parameters=steps),
 )
-FAULTS = [Mutant.of("raises", Raises, COUNT), Mutant.of("idle", Idle, COUNT)]
+FAULTS = [Mutant.from_variant("raises", Raises, COUNT), Mutant.from_variant("idle", Idle, COUNT)]
 """
 
 

@@ -55,7 +55,7 @@ KEPT |= {"least_p": 1.0, "verdicts": [2, 2], "faults": [4, 4]}
 
 
 def test_the_page_shows_what_each_claim_reached(record, receipt, tmp_path):
-    record.add(receipt, record.place("lazy", "0" * 64), KEPT, "javascript:alert(1)")
+    record.add(receipt, record.find_folder("lazy", "0" * 64), KEPT, "javascript:alert(1)")
     assert page(record, tmp_path / "out") == 1
     board = (tmp_path / "out" / "index.html").read_text()
     assert "javascript" not in board
@@ -76,7 +76,7 @@ def test_the_page_shows_errata_that_are_seen_and_suites_by_their_version(record,
         about["claims"][0] |= {"method": "", "assumptions": ["f convex"]}
 
     path = forged(receipt, tmp_path / "errata.zip", about=with_errata)
-    record.add(path, record.place("lazy", "0" * 64), KEPT, "")
+    record.add(path, record.find_folder("lazy", "0" * 64), KEPT, "")
     suite = SuiteStandings("small", "seeds = 1", [("<i>m</i>", "first on 1 of 2")])
     page(record, tmp_path / "out", [suite])
     board = (tmp_path / "out" / "index.html").read_text()

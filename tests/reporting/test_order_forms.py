@@ -65,20 +65,22 @@ def test_an_order_flips_only_where_every_form_of_the_baseline_is_significantly_a
     depends = against(groups, ("ahead", "level"))
     assert depends.verdict == TURNS
     assert "; not so for level" in ordering_text.table(results().study, [depends]).rows[0].cells[2]
-    assert depends.evidence.p <= 0.05 < depends.evidence.every
+    assert depends.evidence.p_value <= 0.05 < depends.evidence.every_form_p_value
     assert against(groups, ("level",)).verdict == OPEN
 
 
 def test_every_form_is_a_test_that_is_corrected_for_all_pairs():
     groups = paced(mine=40, ahead=20, near=36)
     found = of_forms(*groups, forms={"theirs": ("ahead", "near")}, order=(("mine",), ("theirs",)))
-    alone = tested_orderings.test_orderings(found)[0].pairs[0].is_complete
+    alone = tested_orderings.test_orderings(found)[0].pairs[0].every_form_p_value
     others = tuple(
         PublishedOrdering("a paper", "", ((a,), (b,)), "m", 1.0)
         for a, b in (("near", "ahead"),) * 30
     )
     study = replace(found.study, orderings=(*found.study.orderings, *others))
-    together = tested_orderings.test_orderings(replace(found, study=study))[0].pairs[0].is_complete
+    together = (
+        tested_orderings.test_orderings(replace(found, study=study))[0].pairs[0].every_form_p_value
+    )
     assert 0.0 < alone < together
 
 

@@ -180,7 +180,7 @@ def test_the_summary_counts_failures(spec, with_failures):
     assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
     assert "(1 spent the budget and 1 diverged)" in summary.sentences(results)[0]
     final = summary._value_ranges(results).rows[0].cells[0]
-    assert (final.runs, final.planned) == (2, 3)
+    assert (final.runs, final.planned_runs) == (2, 3)
     assert tables.format_cell(final).endswith("[2 of 3 runs]")
 
 
@@ -209,7 +209,7 @@ def test_integers_keep_every_digit():
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
     assert "theory" not in tables.runs(collect_report(spec, outcomes).results[0]).note
     changed = [
-        replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet=("convex",))))
+        replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet_assumptions=("convex",))))
         if "nfwu-svrg" in o.plan.algorithm
         else o
         for o in outcomes

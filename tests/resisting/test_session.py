@@ -164,7 +164,7 @@ def test_nothing_runs_if_one_may_not_stand(tmp_path):
         certificates(BOTH, 5, seed=-1, engine=None)
     with pytest.raises(RefusedError):
         run_families([BOTH[0], "sfw"], [2], engine=None)
-    with pytest.raises(InputError, match="most=0"):
+    with pytest.raises(InputError, match="limit=0"):
         run_families(BOTH, [2], limit=0, engine=None)
 
 

@@ -28,7 +28,7 @@ def test_counts(oracles):
 
 
 def test_within_a_range(oracles):
-    ask = oracles("quadratic[rows=40,columns=8]", within=0.1)
+    ask = oracles("quadratic[rows=40,columns=8]", tolerance=0.1)
     solve(ask.gradient, ask.lo, ask.start, steps=20)
 
 

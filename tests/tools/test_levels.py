@@ -11,7 +11,7 @@ from pfbench.verification import statistics as st
 from pfbench.verification.statistics import decisions, means, medians
 from tools import levels
 
-CERTAIN = {"decide_exact", "decide_inequality", "equal"}
+CERTAIN = {"decide_exact", "decide_inequality", "is_equal"}
 """Rules into which no chance enters."""
 
 ON_LINES = [r for r in levels.RULES if r.name in ("`decide_median`", "`decide_exponent`")]
@@ -48,7 +48,13 @@ def test_every_rule_of_the_package_is_simulated():
         if inspect.signature(found).return_annotation in (st.Decision, "Decision")
         or name in ("sequential", "fit_exponent")
     }
-    combine = {"across", "all_of", "by_own_constant", "by_schedule", "given"}
+    combine = {
+        "combine_families",
+        "combine_all",
+        "mark_by_own_constant",
+        "mark_by_schedule",
+        "combine_with_conditions",
+    }
     simulated = {rule.name.strip("`") for rule in levels.RULES}
     assert names - CERTAIN - combine <= simulated
     assert {"decide_mean", "decide_exponent", "sequential"} <= names

@@ -25,10 +25,10 @@ GAP = NFWUSPIDERG(iterations=N, step=methods.constant_step(N), batch=1, period=1
 OPEN = FrankWolfe(step="open-loop", iterations=1)
 SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
 SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-LAST = {"within": FREE, "measure": "suboptimality", "over": "last"}
+LAST = {"function_class": FREE, "measure": "suboptimality", "over": "last"}
 KNOWN = {
     # Measured once by other means.
-    "gap": (GAP, 0.49557, {"within": FunctionClass(n=1), "over": "least"}),
+    "gap": (GAP, 0.49557, {"function_class": FunctionClass(n=1), "over": "least"}),
     # From a vertex to the middle of an edge, of |x|^2/2.
     "primal": (OPEN, 1 / 2, LAST),
     # Abbaszadehpeivast, de Klerk, Zamani 2022.

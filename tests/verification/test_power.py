@@ -103,7 +103,7 @@ def test_what_is_not_asked_tells_what_less_effort_found():
     known, one, never = search(), search(), search()
     known.high = FACTORS.index(1.5)
     one.skip_larger_errors(known)
-    one.asked = never.asked = False
+    one.was_run = never.was_run = False
     assert (one.describe_least_factor, one.min_factor) == ("at most 1.5", 1.5)
     assert (never.describe_least_factor, never.min_factor) == ("not asked", None)
 
@@ -119,21 +119,21 @@ class Finds:
     least: float
     asked: int = 0
 
-    def catch(self, mutants, limit):
+    def catch_mutants(self, mutants, limit):
         self.asked += len(mutants)
         return [_Found(one.subject.factor >= self.least) for one in mutants]
 
 
 @dataclass
 class _Found:
-    by: bool
+    catching_verdicts: bool
     verdicts: tuple = ()
 
 
 class Loses(Finds):
     """A session whose checks are all killed."""
 
-    def catch(self, mutants, limit):
+    def catch_mutants(self, mutants, limit):
         lost = make_unfinished_verdict(claim("wang2019-thm1"), "timeout: it took too long", 1.0)
         return [_Found(False, (lost,)) for _ in mutants]
 

@@ -25,20 +25,20 @@ CASES = {
     "descent": (proximal.ProxGD(iterations=2, step=1.0), {}),
     "convex descent": (
         proximal.ProxGD(iterations=2, step=1.0),
-        {"within": CONVEX, "measure": "suboptimality", "over": "last"},
+        {"function_class": CONVEX, "measure": "suboptimality", "over": "last"},
     ),
     "two components": (proximal.SpiderBoost(iterations=2, step=0.5, batch=1, period=2), {}),
     "frank-wolfe": (
         FrankWolfe(step="open-loop", iterations=1),
         {
-            "within": FunctionClass(convex=True, delta=np.inf),
+            "function_class": FunctionClass(convex=True, delta=np.inf),
             "measure": "suboptimality",
             "over": "last",
         },
     ),
     "gap": (
         NFWUSPIDERG(iterations=2, step=methods.constant_step(2), batch=1, period=1),
-        {"within": FunctionClass(n=1), "over": "least"},
+        {"function_class": FunctionClass(n=1), "over": "least"},
     ),
 }
 

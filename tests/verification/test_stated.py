@@ -16,7 +16,7 @@ from pfbench.verification.user_claims import UserClaimFile, load_claims
 
 TEXT = """
 import pfbench as pf
-from pfbench.claims import Claim, Contrast, Erratum, Mutant, Paper, counts
+from pfbench.claims import Claim, ExaminationEvidence, Erratum, Mutant, Paper, counts
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 
 def claim(name):
@@ -33,14 +33,14 @@ class Twice(FrankWolfe):
             yield state
 
 def examine(effort, seed):
-    return Contrast(printed_fails=True, corrected_holds=True, numbers={"x": 1.0})
+    return ExaminationEvidence(printed_fails=True, corrected_holds=True, numbers={"x": 1.0})
 
 ONE, TWO = claim("mine-1"), claim("mine-2")
 """
 
 LISTS = """
 CLAIMS = (ONE, TWO)
-MUTANTS = [Mutant.of("twice", Twice, ONE), Mutant.of("both", Twice, ONE, TWO)]
+MUTANTS = [Mutant.from_variant("twice", Twice, ONE), Mutant.from_variant("both", Twice, ONE, TWO)]
 ERRATA = [Erratum(name="e", as_printed="a", corrected="b", examine=examine, claim=TWO),
           Erratum(name="free", as_printed="a", corrected="b", examine=examine)]
 """
@@ -48,7 +48,7 @@ ERRATA = [Erratum(name="e", as_printed="a", corrected="b", examine=examine, clai
 PAPER = """
 MINE = Paper(
     key="mine", title="My paper", claims=(ONE,), errata=(),
-    mutants=(Mutant.of("twice", Twice, ONE),),
+    mutants=(Mutant.from_variant("twice", Twice, ONE),),
 )
 """
 
@@ -102,7 +102,7 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
     file = write(LISTS)
     (claim,) = load_claims(f"{file}:ONE").claims
     again = pickle.loads(pickle.dumps(claim))
-    assert (again.name, again.user_source.place) == ("mine-1", file)
+    assert (again.name, again.user_source.reference) == ("mine-1", file)
     assert UserClaimFile(file).claim("mine-1").statement == "T steps"
     assert UserClaimFile("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
     told = describe(claim)
@@ -137,7 +137,10 @@ def test_of_a_paper_that_is_named_come_all_errata_those_about_no_claim_too():
     ("text", "words"),
     [
         ("B = claim('mine-1')", "two claims of the name mine-1"),
-        ("M = [Mutant.of('m', Twice, ONE), Mutant.of('m', Twice, TWO)]", "two mutants of the name"),
+        (
+            "M = [Mutant.from_variant('m', Twice, ONE), Mutant.from_variant('m', Twice, TWO)]",
+            "two mutants of the name",
+        ),
     ],
 )
 def test_names_are_not_given_twice(write, text, words):

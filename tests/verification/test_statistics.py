@@ -372,7 +372,7 @@ def test_a_stated_range_makes_a_limit_of_few_samples():
     assert decision.verdict == "within-10"
     expected = 2 - 1.2 * 0.05 ** (1 / 20)  # where ((2 - 0.8)/(2 - m))^20 is 20
     assert decision.measured["upper_limit"] == pytest.approx(expected)
-    with pytest.raises(InputError, match="most"):
+    with pytest.raises(InputError, match="upper"):
         st.decide_mean(samples, 1.0, upper=1.0)
 
 
@@ -470,9 +470,9 @@ def test_nothing_holds_with_a_mean_above_its_bound():
 
 
 def test_bad_shares_are_refused():
-    for happened, most in (([], 0.1), ([0.5], 0.1), ([math.nan], 0.1), ([1], 0.0), ([1], 1.1)):
-        with pytest.raises(InputError, match=r"happened|most"):
-            st.decide_share(happened, most)
+    for successes, limit in (([], 0.1), ([0.5], 0.1), ([math.nan], 0.1), ([1], 0.0), ([1], 1.1)):
+        with pytest.raises(InputError, match=r"successes|limit"):
+            st.decide_share(successes, limit)
 
 
 @pytest.mark.parametrize(
@@ -665,7 +665,7 @@ def test_a_sample_beyond_the_range_keeps_a_limit_from_falling():
 
 def test_bad_sequences_are_refused():
     for batch, most in ((0, 10), (8, 7), (2.5, 10)):
-        with pytest.raises(InputError, match=r"batch|most"):
+        with pytest.raises(InputError, match=r"batch|limit"):
             st.sequential(lambda n: np.ones(n), 1.0, batch=batch, limit=most)
     with pytest.raises(InputError, match="returned shape"):
         st.sequential(lambda n: np.ones(n + 1), 1.0, batch=2, limit=4)

@@ -104,8 +104,8 @@ def test_where_a_claim_looks_is_part_of_its_verdict_if_it_is_drawn(store):
     engine = Counting()
     for drawn in (False, True):
         claim = replace(CLAIMS[COUNT], needs_seed=drawn)
-        for at_seed in (0, 5, 6, 5):
-            Session(engine=engine, store=store, case_seed=at_seed).verify([claim])
+        for case_seed in (0, 5, 6, 5):
+            Session(engine=engine, store=store, case_seed=case_seed).verify([claim])
     assert engine.done == 1 + 3
 
 
@@ -117,7 +117,7 @@ def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
     ] == [0, 0]
     assert len({choose_case_seed(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
     assert choose_case_seed(0, [drawn], MySpider) == 0
-    with pytest.raises(InputError, match="at_seed=-1"):
+    with pytest.raises(InputError, match="case_seed=-1"):
         choose_case_seed(-1, [drawn], MySpider)
 
 

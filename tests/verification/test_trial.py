@@ -129,7 +129,7 @@ def test_arrays_that_move_in_place_are_copied():
     first, second, _ = (step.estimate for step in steps)
     assert np.allclose(second, 2.0 * first)
     assert np.allclose(steps[1].lo_inputs[0], second)
-    assert np.allclose(steps[1].at, 0.1)
+    assert np.allclose(steps[1].estimate_point, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_estimate_is_what_was_yielded_and_else_what_was_minimised(asked, yie
 
     (step,) = followed(states)
     assert np.allclose(step.estimate, [1.0, 2.0, 2.0])
-    assert step.seen.has_other_direction == is_other
+    assert step.coverage.has_other_direction == is_other
 
 
 def test_an_estimate_minimised_a_step_ahead_is_found():
@@ -166,7 +166,7 @@ def test_an_estimate_minimised_a_step_ahead_is_found():
 
 def test_what_is_not_told_is_asked_for():
     (step,) = followed(lambda ask, x, rng: iter([pf.State(x)]))
-    for missing in ("at", "estimate", "yielded"):
+    for missing in ("estimate_point", "estimate", "estimate_yielded"):
         with pytest.raises(NotTestable, match="it does not yield"):
             getattr(step, missing)
 
@@ -230,7 +230,7 @@ def test_a_verdict_says_how_large_its_runs_were():
     found = judge(CLAIMS["methods-count-svrg"])
     sizes = {name: found.measured[f"largest {name}"] for name in ("n", "d", "T", "components")}
     assert sizes == {"n": 11, "d": 4, "T": 40, "components": 11}
-    assert found.tested == found.as_json()["tested"] == {"T": 40, "n": 11, "d": 4}
+    assert found.tested_sizes == found.as_json()["tested"] == {"T": 40, "n": 11, "d": 4}
     assert str(found) == f"methods-count-svrg: {found.line}"
     assert found.line.startswith("holds · ")
     assert found.line.endswith(" · T <= 40, n <= 11, d <= 4")

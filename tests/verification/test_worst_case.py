@@ -61,7 +61,7 @@ def test_bounds_hold_and_come_near_and_runs_stay_below(case):
 @pytest.mark.usefixtures("solver")
 def test_a_worst_case_is_a_verdict_like_others():
     case = BY_NAME["prox-gd"]
-    verdict = judge(replace(case, check=replace(case.check, quick=2)))
+    verdict = judge(replace(case, check=replace(case.check, quick_steps=2)))
     assert (verdict.verdict, verdict.claim.kind, verdict.lost) == ("within-10", "computed", False)
     assert verdict.measured["N=2: ratio"] == pytest.approx(
         verdict.measured["N=2: worst case"] / verdict.claimed["N=2: worst case"]
@@ -137,7 +137,7 @@ def test_too_small_a_constant_is_caught(case):
 )
 def test_function_that_is_not_smooth_enough_is_caught(name):
     right = BY_NAME[name].check
-    wrong = replace(right, worst=lambda N: right.worst(N, 2.0))
+    wrong = replace(right, compute=lambda N: right.compute(N, 2.0))
     assert {wrong.decide(N, seed=0).verdict for N in (1, 2)} == {"violated"}
 
 
@@ -170,7 +170,7 @@ def pretended(worst, run=0.0):
     return replace(
         BY_NAME["prox-gd"].check,
         bound=lambda N: 1.0,
-        worst=lambda N: worst,
+        compute=lambda N: worst,
         share=0.5,
         run=lambda N, rng: run,
     )
@@ -194,7 +194,7 @@ def test_verdicts(worst, run, verdict):
 
 def test_quick_and_full_go_as_far_as_a_case_says():
     for quick, effort, last in ((4, "quick", 4), (4, "full", 8), (3, "quick", 3), (3, "full", 8)):
-        check = replace(pretended(0.75, 0.5), quick=quick, most=8)
+        check = replace(pretended(0.75, 0.5), quick_steps=quick, max_steps=8)
         verdict = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
         assert verdict.verdict == "within-10"
         assert list(verdict.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]
@@ -234,9 +234,9 @@ def test_age_of_saga_by_enumeration():
 
 def path_integral(problem, x, steps=4000):
     """f(x) - f(start) from the gradient alone."""
-    u = x - problem.begin
+    u = x - problem.start_point
     middle = (np.arange(steps) + 0.5) / steps
-    return float(np.mean([problem.gradient(problem.begin + t * u) @ u for t in middle]))
+    return float(np.mean([problem.gradient(problem.start_point + t * u) @ u for t in middle]))
 
 
 @pytest.mark.parametrize("boxed", [False, True])
@@ -247,18 +247,19 @@ def test_waves_are_smooth_and_as_high_as_stated(boxed):
         low, high = (
             (problem.set.lower[0], problem.set.upper[0])
             if boxed
-            else (problem.begin[0] - np.pi, problem.begin[0] + np.pi)
+            else (problem.start_point[0] - np.pi, problem.start_point[0] + np.pi)
         )
         grid = np.linspace(low, high, 2001)
         values = np.cos(grid[:, None] + problem.phase[:, 0]) @ problem.size[:, 0] / 2.0
-        start = float(np.cos(problem.begin + problem.phase[:, 0]) @ problem.size[:, 0]) / 2.0
+        start = float(np.cos(problem.start_point + problem.phase[:, 0]) @ problem.size[:, 0]) / 2.0
         assert problem.height == pytest.approx(start - values.min(), abs=1e-5)
         x, y = rng.uniform(-3.0, 3.0, (2, 1))
         gaps = np.abs(problem.component_gradients(x) - problem.component_gradients(y))
         assert np.all(gaps <= np.abs(x - y))
         assert path_integral(problem, x) == pytest.approx(
             np.mean(
-                problem.size * (np.cos(x + problem.phase) - np.cos(problem.begin + problem.phase))
+                problem.size
+                * (np.cos(x + problem.phase) - np.cos(problem.start_point + problem.phase))
             ),
             abs=1e-6,
         )
@@ -370,7 +371,7 @@ class Member:
 
     def __call__(self, x):
         if x is None:
-            return self.problem.least
+            return self.problem.minimum_value
         if hasattr(self.problem, "value"):
             return self.problem.value(x.array)
         waves = self.problem.size * np.cos(x.array + self.problem.phase)
@@ -409,7 +410,7 @@ class OneProblem:
         return "C"
 
     def origin(self, indicator=None):
-        return Vector(self.problem.begin)
+        return Vector(self.problem.start_point)
 
     def vector(self, indicator=None):
         return Vector(next(self.vectors))

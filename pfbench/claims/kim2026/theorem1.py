@@ -13,6 +13,7 @@ import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.base.state import Point
+from pfbench.base.verdicts import Verdict
 from pfbench.problems.additive_noise import MatrixLeastSquares, make_noise
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
@@ -137,7 +138,7 @@ def converges(trial: Trial) -> Evidence:
                 parts[f"printed, {name}"], _ = trial.sequential(
                     ratio, 1.0 / _share(**numbers), purpose=instance.key, batch=10, limit=count
                 )
-        if any(part.verdict == "violated" for part in parts.values()):
+        if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
     return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.verdicts import Verdict
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.indefinite import (
@@ -85,7 +86,7 @@ def _coincide(differences: list[float]) -> Decision:
     """Decide that all differences are 0 up to `PATHS`."""
     decision = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
-    met = decision.verdict != "violated"
+    met = decision.verdict != Verdict.VIOLATED
     return decide_exact(met, "They coincide.", "They come apart.", measured)
 
 

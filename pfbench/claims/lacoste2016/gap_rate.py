@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget
+from pfbench.base.status import Status
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
@@ -91,7 +92,7 @@ def _calls_on_chain(trial: Trial, T: int) -> tuple[float, float]:
         stop=Stop("fw_gap", GAP * problem.set.diameter),
         budget=Budget(lo=100.0 + T * T),
     )
-    if run.status != "target":
+    if run.status != Status.TARGET:
         return math.inf, math.inf
     return float(run.counts.lo), run.counts.sfo / problem.n
 

@@ -297,7 +297,7 @@ class UnscaledRows(FaultyBallProblem):
     class Ball(FaultyBallProblem.Ball):
         """A ball that divides all by one length."""
 
-        def steepest(self, g: Gradient) -> Point:
+        def steepest_direction(self, g: Gradient) -> Point:
             """Return -radius g/|g|_2."""
             size = float(np.linalg.norm(g))
             return -self.radius * g / size if size else 0.0 * g

@@ -244,7 +244,7 @@ MUTANTS = (
         "muon-nesterov-on",
         "Muon with Nesterov's momentum on.",
         {
-            "self.sampled(ask, x, rng)": "(g := self.sampled(ask, x, rng))",
+            "self.batch_gradient(ask, x, rng)": "(g := self.batch_gradient(ask, x, rng))",
             "ask.lo(M)": "ask.lo(g + self.beta * M)",
         },
         MUON,

@@ -225,7 +225,7 @@ MUTANTS = (
         ConditionalGradient.run,
         "uscg-gradient-step",
         "Steps along the averaged gradient itself, by no minimiser, which is paid.",
-        {"self.moved(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
+        {"self.update(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
         LEMMA_1,
         CONSTANT,
         VANISHING,

@@ -45,8 +45,8 @@ def spread_and_far(d: int, offset: float) -> IndefiniteQuadratic:
 
 
 SPREAD = make_instance(spread, d=200)
-FAR = make_instance(spread_and_far, d=200, push=5.0)
-LOOSE = make_instance(spread_and_far, d=20, push=20.0)  # for eta near D^2/lambda
+FAR = make_instance(spread_and_far, d=200, offset=5.0)
+LOOSE = make_instance(spread_and_far, d=20, offset=20.0)  # for eta near D^2/lambda
 FACES = (
     make_instance(quadratics.face_of_simplex, d=30, kappa=10.0),
     make_instance(quadratics.face_of_l1_ball, d=30, kappa=10.0),

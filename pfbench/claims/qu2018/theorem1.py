@@ -9,6 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
+from pfbench.base.verdicts import Verdict
 from pfbench.claims.qu2018.corollary_rates import RunCost, ScheduleSweep, decide, spend
 from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser, momentum_slope
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
@@ -201,7 +202,7 @@ def rate(trial: Trial) -> Evidence:
     reached = decide_inequality([run.min_ratio for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
-    if reached.verdict == "violated":  # then exponents say nothing
+    if reached.verdict == Verdict.VIOLATED:  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
     lengths = trial.choose_by_effort((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))

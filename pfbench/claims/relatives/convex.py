@@ -197,7 +197,7 @@ MUTANTS = (
         OneSFW,
         "one-sfw-constant-weight",
         "Its newest gradient always has the weight 0.3.",
-        {"self.alpha or Fading(1.0)": "0.3"},
+        {"self.alpha or VanishingWeights(1.0)": "0.3"},
         ONE,
     ),
     Mutant.from_edits(
@@ -205,7 +205,7 @@ MUTANTS = (
         MomentumSFW,
         "momentum-sfw-constant-weight",
         "Its newest gradient always has the weight 0.7.",
-        {"self.alpha or Fading(2 / 3)": "0.7"},
+        {"self.alpha or VanishingWeights(2 / 3)": "0.7"},
         MOMENTUM,
     ),
     Mutant.from_edits(

@@ -237,7 +237,7 @@ MUTANTS = (
     _estimate(
         "importance-by-squares",
         "Draws by the squares of the L_i, weighed by these.",
-        {"drawn, mean =": "L = L**2\n        drawn, mean ="},
+        {"choice, mean =": "L = L**2\n        choice, mean ="},
         LAW,
     ),
     _estimate(

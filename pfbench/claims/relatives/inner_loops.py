@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
+from pfbench.base.verdicts import Verdict
 from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
 from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
 from pfbench.verification.instruments.condg_call import CondgCall
@@ -76,7 +77,7 @@ def as_its_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]
         parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
         if extra and not wrong:
             parts[instance.name] = replace(
-                parts[instance.name], verdict="inconclusive", reason=f"{MORE_WORK}. {extra}"
+                parts[instance.name], verdict=Verdict.INCONCLUSIVE, reason=f"{MORE_WORK}. {extra}"
             )
     return Evidence(combine_all(parts), {"other calls": 0.0}, len(parts))
 

@@ -72,7 +72,7 @@ def cheapest(trial: Trial) -> Evidence:
     return Evidence(combine_all(parts), {"ratio": 1.0}, 2)
 
 
-INSTANCE = make_instance(make_signed_curvature_problem)
+INSTANCE = make_instance(make_signed_curvature_problem).with_title("signed")
 
 CHEAPEST = Claim(
     name="relatives-page-least-cost",

@@ -51,7 +51,7 @@ def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> Indefin
 
 
 SPACE, BALL = (
-    make_instance(make_signed_curvature_problem),
+    make_instance(make_signed_curvature_problem).with_title("signed"),
     make_instance(make_signed_curvature_problem, radius=1.0),
 )
 

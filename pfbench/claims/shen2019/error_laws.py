@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.protocols import Algorithm
+from pfbench.base.verdicts import Verdict
 from pfbench.claims.shen2019.epoch_estimators import (
     CURVATURE_AIDED,
     MEAN_SQUARED,
@@ -112,7 +113,7 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
             return Decision("violated", words, {}, None)
         # The step shrinks by the weight eta at each t, which only lowers the ratio.
         decision = decide_inequality(means[steps] / laws[steps], 1e-6)
-        if decision.verdict == "violated":
+        if decision.verdict == Verdict.VIOLATED:
             check_seed(trial, problem, algorithm)
         return decision
     return _decide_sampled(trial, estimator)

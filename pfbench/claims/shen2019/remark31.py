@@ -170,13 +170,13 @@ MUTANTS = (
     _best_of(
         "spiderg-worst-of-runs",
         "Outputs the sample with the largest gap of all runs.",
-        {"math.inf": "-math.inf", "gap < least": "gap > least"},
+        {"math.inf": "-math.inf", "gap < lower": "gap > lower"},
         REMARK,
     ),
     _best_of(
         "spiderg-first-of-runs",
         "Outputs the sample of its first run, and pays for all.",
-        {"gap < least": "least == math.inf"},
+        {"gap < lower": "lower == math.inf"},
         REMARK,
     ),
 )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from pfbench.base.status import Status
 from pfbench.claims.shen2019.finite_sums import log_cosh
 from pfbench.claims.shen2019.paths import errors
 from pfbench.problems.linear_models import LogCosh
@@ -81,7 +82,7 @@ def _calls(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
     epsilon = share * float(g @ x - problem.minimum(g)[0])
     algorithm = trial.make_scheduled(epsilon, constants, option="claimed")
     run = trial.run(problem, algorithm, seed=seed, stop=Stop("fw_gap", epsilon))
-    return float(run.counts.sfo - problem.n) if run.status == "target" else np.inf
+    return float(run.counts.sfo - problem.n) if run.status == Status.TARGET else np.inf
 
 
 def _smallest_batch(trial: Trial, n: int) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Problem, State
+from pfbench.base.status import Status
 from pfbench.claims.wang2019 import cheapest
 from pfbench.claims.wang2019.shared import chain, mapping_sq, output_point
 from pfbench.problems.linear_models import RobustRegression
@@ -313,7 +314,7 @@ def _fit_on_regression(trial: Trial, case: RateCase) -> _Made:
         for i, epsilon in enumerate(first * np.array(case.epsilons)):
             calls[i, 0] = _calls(trial, case, problem, epsilon, seed)
             for k, factor in enumerate(_FACTORS[1:], 1):
-                limits = {"factor": factor, "most": calls[i, 0, 0]}
+                limits = {"factor": factor, "upper": calls[i, 0, 0]}
                 calls[i, k] = _calls(trial, case, problem, epsilon, seed, **limits)
         return calls
 
@@ -380,6 +381,6 @@ def _calls(
         frequency=frequency,
         budget=Budget(sfo=int(upper)) if math.isfinite(upper) else None,
     )
-    if run.status != "target":
+    if run.status != Status.TARGET:
         return math.inf, math.inf
     return float(run.counts.sfo), float(max(1, run.counts.po))

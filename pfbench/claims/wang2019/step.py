@@ -10,6 +10,7 @@ import numpy as np
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Algorithm, AlgorithmOracles, Point, Problem, State
+from pfbench.base.status import Status
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, schedule
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
 from pfbench.problems.row_data import synthetic_rows
@@ -99,12 +100,12 @@ def _pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, floa
     run = _run_until(trial, problem, careful, epsilon, seed)
     patience = Budget(sfo=_PATIENCE * run.counts.sfo)
     until = _run_until(trial, problem, boost, epsilon, seed, patience)
-    near = until.counts.sfo / run.counts.sfo if until.status == "target" else math.inf
+    near = until.counts.sfo / run.counts.sfo if until.status == Status.TARGET else math.inf
     until = _run_until(trial, problem, boost, target, seed, patience)
     one_length = replace(careful, option=1, iterations=4 * max(1, until.iterations))
     run = _run_until(trial, problem, one_length, target, seed)
-    below = until.counts.sfo / run.counts.sfo if until.status == "target" else math.inf
-    return near, below, float(run.status == "target")
+    below = until.counts.sfo / run.counts.sfo if until.status == Status.TARGET else math.inf
+    return near, below, float(run.status == Status.TARGET)
 
 
 def _run_until(

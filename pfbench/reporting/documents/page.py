@@ -111,8 +111,8 @@ def _template_values(part: ReportPart, theory: MethodTheory) -> dict[str, Any]:
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
-        "in_brief": part.brief_sentences,
-        "judging": part.unit_sentences,
+        "brief_sentences": part.brief_sentences,
+        "unit_sentences": part.unit_sentences,
         "orders": part.orders,
         "tested": ordering_text.table(part.study, part.ordering_results),
         "tested_heading": ordering_text.heading(part.ordering_results),

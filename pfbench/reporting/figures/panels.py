@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 
+from pfbench.base.status import Status
 from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.statistics.seed_curves import Array, Band, RunEnding, band, endings
@@ -47,7 +48,7 @@ class PanelLine:
     @property
     def has_diverged(self) -> bool:
         """Whether a run diverged."""
-        return any(end.status == "diverged" for end in self.endings)
+        return any(end.status == Status.DIVERGED for end in self.endings)
 
     @property
     def diverges(self) -> bool:

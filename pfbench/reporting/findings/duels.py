@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pfbench.base.status import Status
 from pfbench.reporting.comparison import ComparedPanel, Comparison, ScoredAlgorithm
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN, BootstrapInterval, ratio_interval
@@ -99,7 +100,7 @@ def duels(comparison: Comparison, label: str, candidates: Collection[str]) -> li
     return [
         _duel(panel, me, index, target, candidates)
         for panel in comparison.panels
-        if (me := panel.find(label)) and any(run.status != "refused" for run in me.group.runs)
+        if (me := panel.find(label)) and any(run.status != Status.REFUSED for run in me.group.runs)
         for index, target in enumerate(comparison.targets)
     ]
 

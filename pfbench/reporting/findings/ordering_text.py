@@ -165,7 +165,9 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
                     "medians": [v if math.isfinite(v) else None for v in pair.values],
                     "p": pair.p_value,
                     "verdict": pair.verdict,
-                    "p_every_form": None if math.isnan(pair.is_complete) else pair.is_complete,
+                    "p_every_form": None
+                    if math.isnan(pair.every_form_p_value)
+                    else pair.every_form_p_value,
                     "behind": pair.behind,
                 }
                 for pair in result.pairs

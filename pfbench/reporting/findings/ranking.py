@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import truncate_to_equal_counts
 from pfbench.reporting.results import Panel, RunGroup, StudyResults
 from pfbench.reporting.statistics.cost import Cost
@@ -28,7 +29,7 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.tune import make_tuned_label
 
-KINDS = ("sfo", "lo", "po", "sso", "hvp")
+KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))
 """The counts of a comparison; the first that is made in a study is the one that ranks."""
 
 MAX_ROWS = 14

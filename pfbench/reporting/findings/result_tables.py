@@ -190,12 +190,12 @@ def _lines(
 ) -> Iterator[list[Cell]]:
     """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
     scored = panel.algorithms[index]
-    for target, calls, leading in zip(
+    for target, cost, leading in zip(
         comparison.targets, scored.expected_calls, panel.leader_by_target, strict=True
     ):
-        if calls is not None:
-            ends = calls.interval or (None, None)
-            expected = [calls.value, *ends, calls.hits, calls.planned_runs]
+        if cost is not None:
+            ends = cost.interval or (None, None)
+            expected = [cost.value, *ends, cost.hits, cost.planned_runs]
             mark = _mark_leader(leading, index)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
     for measure in comparison.measures if last else ():

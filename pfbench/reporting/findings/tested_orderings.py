@@ -67,7 +67,7 @@ class OrderingPair:
         Negative where the first is better by rank, positive where it is worse, 0 if neither.
     p_value
         The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
-    is_complete
+    every_form_p_value
         Where it is the other way round: the p-value, corrected, of every form of the second being
         ahead of every form of the first, the largest of these tests, NaN if the runs of some form
         are not kept; else `p_value`.
@@ -84,7 +84,7 @@ class OrderingPair:
     values: tuple[float, float]
     better_side: int
     p_value: float
-    is_complete: float = 0.0
+    every_form_p_value: float = 0.0
     behind: str = ""
     lacks_seeds: bool = False
     unmoved: tuple[bool, bool] = (False, False)
@@ -96,9 +96,9 @@ class OrderingPair:
             return OPEN
         if self.better_side < 0:
             return REPRODUCED
-        if math.isnan(self.is_complete):
+        if math.isnan(self.every_form_p_value):
             return UNTESTED
-        return FLIPS if self.is_complete <= SIGNIFICANT else TURNS
+        return FLIPS if self.every_form_p_value <= SIGNIFICANT else TURNS
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def _describe_incomplete(pair: OrderingPair) -> OrderingPair:
     That the first is before every form of the second is not known then.
     """
     return (
-        replace(pair, is_complete=math.nan)
+        replace(pair, every_form_p_value=math.nan)
         if pair.better_side > 0
         else replace(pair, better_side=0)
     )
@@ -281,7 +281,7 @@ def _decide_pair(
         # Where each has a form that the other does not beat, nothing is told.
         better_side=side if pair.better_side == side else 0,
         p_value=p,
-        is_complete=min(1.0, _p_value_against(1)(last)) if flipped else p,
+        every_form_p_value=min(1.0, _p_value_against(1)(last)) if flipped else p,
         behind=last.second if flipped else "",
     )
 
@@ -381,13 +381,16 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
                 ]
             )
         )
-        for source in ([pair.p_value for pair in pairs], [pair.is_complete for pair in pairs])
+        for source in (
+            [pair.p_value for pair in pairs],
+            [pair.every_form_p_value for pair in pairs],
+        )
     )
 
     def correct_pair(pair: OrderingPair) -> OrderingPair:
         p, of_every = next(best), next(full_list)
-        of_every = pair.is_complete if math.isnan(pair.is_complete) else of_every
-        return pair if pair.lacks_seeds else replace(pair, p_value=p, is_complete=of_every)
+        of_every = pair.every_form_p_value if math.isnan(pair.every_form_p_value) else of_every
+        return pair if pair.lacks_seeds else replace(pair, p_value=p, every_form_p_value=of_every)
 
     return [replace(result, pairs=tuple(map(correct_pair, result.pairs))) for result in results]
 

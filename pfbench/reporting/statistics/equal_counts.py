@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.status import Status
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
@@ -62,7 +63,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     allowed = ", ".join(f"{name}={limit:g}" for name, limit in limits.items())
     return replace(
         run,
-        status="budget",
+        status=Status.BUDGET,
         stop_reason=f"compared within {allowed}",
         iterations=int(further["iteration"]),
         counts=Counts(**counts),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.status import Status
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.trace_rows import TraceRows
 
@@ -139,7 +140,7 @@ def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
     return Band(np.maximum.accumulate(x), median, low, high, number)
 
 
-AS_PLANNED = frozenset({"finished", "target", "budget"})
+AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
 """How a run ends that ends as planned."""
 
 

@@ -159,7 +159,7 @@ class Cluster:
         # Dask's errors have no type in common.
         try:
             request = {
-                address: self._client.submit(_environment, workers=[address], check_pure=False)
+                address: self._client.submit(_environment, workers=[address], pure=False)
                 for address in workers
             }
             until = monotonic() + ANSWER
@@ -210,7 +210,7 @@ class Cluster:
             partial(_do, expected=self._worker_count, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
-            check_pure=False,
+            pure=False,
             retries=0,
             key=[f"pfbench-{caller}-{index}" for index in range(len(tasks))],
         )

@@ -13,6 +13,7 @@ from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, format_error
 from pfbench.base.file_watch import with_files
 from pfbench.base.selectors import Selector
+from pfbench.base.status import Status
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.workers import Result, note
 from pfbench.runs.loop.drive import NO_MEMORY, drive
@@ -44,16 +45,18 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
         with memory_limited(plan.memory_limit):
             run = _drive(plan, source)
     except WorkerDied as error:
-        return make_unfinished_run(plan, "killed", str(error))
+        return make_unfinished_run(plan, Status.KILLED, str(error))
     except Exception as error:
         statement = format_error(error)
         if isinstance(error, MemoryError):
             statement = NO_MEMORY.format(statement)
         run = make_unfinished_run(plan, "error", statement)
-    if run.status == "killed":
+    if run.status == Status.KILLED:
         raise KeyboardInterrupt
     if plan.memory_limit is None and run.stop_reason.startswith(NO_MEMORY.format("")[:-1]):
-        run = replace(run, status="killed")  # a limit of this machine says nothing of the method
+        run = replace(
+            run, status=Status.KILLED
+        )  # a limit of this machine says nothing of the method
     # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
     return replace(run, x=None, problem=plan.problem, parameters=as_json_parameters(run.parameters))
 
@@ -70,7 +73,7 @@ def make_watched(
 def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
     resolved = resolve_isolated(plan)
     if resolved.cached_run is None:
-        return make_unfinished_run(plan, "refused", resolved.refusal)
+        return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
     if source is not None:
         check_source(source)
     return drive(
@@ -138,7 +141,7 @@ def make_unfinished_run(
         oracle_seconds=0.0,
         failure_probability=0.0,
         columns=TRACE_COLUMNS,
-        rows=[(iterations, *counts, seconds)] if status != "refused" else [],
+        rows=[(iterations, *counts, seconds)] if status != Status.REFUSED else [],
     )
 
 
@@ -150,13 +153,13 @@ def run_from_result(plan: PlannedRun, result: Result) -> Run:
         if planned == identity:
             return run
         reason = f"its worker made another run: {identity} in place of {planned}"
-        return make_unfinished_run(plan, "killed", reason)
-    status, reason = "error", result.reason
-    if result.status == "timeout":
-        status, limit = "timeout", f"the time limit of {plan.time_limit:g} s was reached"
+        return make_unfinished_run(plan, Status.KILLED, reason)
+    status, reason = Status.ERROR, result.reason
+    if result.status == Status.TIMEOUT:
+        status, limit = Status.TIMEOUT, f"the time limit of {plan.time_limit:g} s was reached"
         reason = f"{limit}, and the run, which did not stop by itself, was killed"
     elif result.status == "lost":
-        status = "killed"
+        status = Status.KILLED
         reason += f", {result.retries + 1} times" if result.retries else ""
     return make_unfinished_run(plan, status, reason, result.notes)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.counts import OracleKind
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, unknown_name_error
 
@@ -13,13 +14,9 @@ if TYPE_CHECKING:
 
 AXES: Mapping[str, str] = MappingProxyType(
     {
-        "sfo": "SFO (component gradients)",
-        "lo": "LO calls",
-        "sso": "SSO (component Hessians)",
-        "hvp": "HVP (Hessian-vector products)",
-        "po": "PO calls",
-        "fo": "FO (full gradients)",
-        "fv": "FV (component values)",
+        **{kind.value: kind.label for kind in (OracleKind.SFO, OracleKind.LO)},  # the usual ones
+        **{kind.value: kind.label for kind in (OracleKind.SSO, OracleKind.HVP, OracleKind.PO)},
+        **{kind.value: kind.label for kind in OracleKind},
         "seconds": "seconds",
     }
 )

@@ -22,13 +22,14 @@ from pfbench.base.failures import SourceLocation, add_location, locate_error, pa
 from pfbench.base.protocols import PointFormat
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
+from pfbench.base.status import Status
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.kernels.numba_compilation import CompilationClock
 from pfbench.oracles import Ledger
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.isolated import run_isolated
 from pfbench.runs.loop.resolved_run import ResolvedRun
-from pfbench.runs.loop.run import COMPLETED, STATUSES, Run
+from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.steps import Steps
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import Trace
@@ -145,11 +146,11 @@ def drive(
         output = keep(progress.state.x)
         progress.state = State(output)
         final = trace.final(progress.state)
-    if trace.failed_measures and status != "error":
-        status, reason = "error", trace.failed_measures
+    if trace.failed_measures and status != Status.ERROR:
+        status, reason = Status.ERROR, trace.failed_measures
     elif final["objective"] is None and status in COMPLETED:
-        status, reason = "diverged", "the objective at the output is not finite"
-    if status == "error" or (status == "diverged" and not progress.target_row[0]):
+        status, reason = Status.DIVERGED, "the objective at the output is not finite"
+    if status == Status.ERROR or (status == Status.DIVERGED and not progress.target_row[0]):
         final = dict.fromkeys(final)  # what was measured, as of the start, is no result
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
@@ -209,7 +210,7 @@ class _Driver:
         try:
             ended = ended or self._loop(states, rng)
         except KeyboardInterrupt:
-            ended = "killed", "interrupted by the user"
+            ended = Status.KILLED, "interrupted by the user"
         first, x = self.first, self.progress.state.x
         if self.progress.iterations == 1 and first is not None and not np.array_equal(x, first):
             self.progress.state, self.note = self.progress.state._replace(x=first), IN_PLACE
@@ -241,9 +242,12 @@ class _Driver:
                     return new
                 point.iterations += 1
                 if wrong := self._invalid_part(new):
-                    return "error", f"iteration {point.iterations} yields {wrong}"
+                    return Status.ERROR, f"iteration {point.iterations} yields {wrong}"
                 if not is_finite(new.x):
-                    return "diverged", f"the iterate of iteration {point.iterations} is not finite"
+                    return (
+                        Status.DIVERGED,
+                        f"the iterate of iteration {point.iterations} is not finite",
+                    )
                 point.state = self._copy_if_mutated(new)
                 self._arrive()
                 self._choose_output(new, rng)
@@ -277,28 +281,28 @@ class _Driver:
             state = next(states)
         except StopIteration:
             if self.progress.iterations == 0:
-                return "error", "the algorithm yielded no State"
-            return "finished", STATUSES["finished"]
+                return Status.ERROR, "the algorithm yielded no State"
+            return Status.FINISHED, Status.FINISHED.meaning
         except BudgetExhausted:
             return self._budget_ending()
         except TimeLimitReached:
             return self._timeout()
         except DivergedError as problem:
-            return "diverged", str(problem)
+            return Status.DIVERGED, str(problem)
         except KeyboardInterrupt:
-            return "killed", "interrupted by the user"
+            return Status.KILLED, "interrupted by the user"
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
             if self.strict and not (self.progress.iterations or any(self.ledger.counts_array)):
                 self._refuse(error)
             statement = format_error(error)
-            return "error", NO_MEMORY.format(statement) if isinstance(
+            return Status.ERROR, NO_MEMORY.format(statement) if isinstance(
                 error, MemoryError
             ) else statement
         if self.ledger.end_reason:
             return self._budget_ending()
         if not isinstance(state, State):
-            return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
+            return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
 
     def _refuse(self, error: BaseException) -> None:
@@ -346,7 +350,7 @@ class _Driver:
         return ""
 
     def _timeout(self) -> Ending:
-        return "timeout", f"the time limit of {self.time_limit:g} s was reached"
+        return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
         """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
@@ -365,10 +369,13 @@ class _Driver:
         """Record the newest iterate; return the status if it reaches the target."""
         row = self.trace.record(self.progress.target_row, self.progress.state)
         if self.trace.failed_measures:
-            return "error", self.trace.failed_measures
+            return Status.ERROR, self.trace.failed_measures
         stop = self.stop
         if stop is not None and -math.inf < row[stop.measure] <= stop.target:
-            return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"
+            return (
+                Status.TARGET,
+                f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}",
+            )
         return None
 
 

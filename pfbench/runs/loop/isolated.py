@@ -244,7 +244,7 @@ class _RemoteObject:
         self._oracles, self._position = oracles, index
 
     @property
-    def _remote_mean(self) -> Any:
+    def mean(self) -> Any:
         """The mean of the stored gradients."""
         return self._oracles._ask(self._position, "mean", None)
 

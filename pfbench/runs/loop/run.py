@@ -12,32 +12,24 @@ from pfbench.base.failures import SourceLocation
 from pfbench.base.names import brief_repr
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
+from pfbench.base.status import Status
 from pfbench.runs.loop.axes import check_axis, draw
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-STATUSES: Mapping[str, str] = {
-    "target": "a target was reached",
-    "budget": "the next oracle call would have exceeded the budget",
-    "finished": "the schedule ran out",
-    "timeout": "the time limit was reached",
-    "diverged": "a number that must be finite was not",
-    "error": "the algorithm, an oracle or a measure raised an exception",
-    "killed": "the run was interrupted",
-    "refused": "the run was refused before its first call",
-}
+STATUSES: Mapping[str, str] = {status.value: status.meaning for status in Status}
 """Every status of a run, with what it means."""
 
-COMPLETED = frozenset({"finished", "target", "budget", "timeout"})
+COMPLETED = frozenset(status for status in Status if status.has_answer)
 """Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 
-NO_RESULT = frozenset({"error", "diverged"})
+NO_RESULT = frozenset({Status.ERROR, Status.DIVERGED})
 """Statuses of runs whose final measures are not shown: they are of no result."""
 
-UNINFORMATIVE = frozenset({"killed"})
+UNINFORMATIVE = frozenset(status for status in Status if status.is_void)
 """Statuses of runs that say nothing about their algorithm: any other run takes their place."""
 
 

@@ -269,7 +269,7 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
         tune["extends_grid"] = value.get("beyond", True)
         if not isinstance(tune["extends_grid"], bool):
             raise InputError(
-                f"{field}.beyond = {abbreviate(tune['beyond'])} must be true or false."
+                f"{field}.beyond = {abbreviate(tune['extends_grid'])} must be true or false."
             )
     noting.collect()
     for method in tune["methods"]:

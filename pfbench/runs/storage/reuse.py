@@ -11,7 +11,8 @@ from itertools import takewhile
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.file_watch import find_changed_file
-from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.base.status import Status
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.index import Row
@@ -19,8 +20,8 @@ from pfbench.runs.storage.run_keys import RunKeys
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
-_INTRINSIC_STOPS = frozenset({"finished", "target", "diverged"})
-_LIMIT_STOPS = frozenset({"budget", "timeout", "finished"})
+_INTRINSIC_STOPS = frozenset({Status.FINISHED, Status.TARGET, Status.DIVERGED})
+_LIMIT_STOPS = frozenset({Status.BUDGET, Status.TIMEOUT, Status.FINISHED})
 
 
 def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
@@ -28,7 +29,7 @@ def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
     spent = {**run["counts"], "iterations": run["iterations"]}
     # So many iterations would have ended it before whatever did.
     last = limits.get("iterations") == run["iterations"] and not (
-        _all_iterations(run) or run["status"] == "target"
+        _all_iterations(run) or run["status"] == Status.TARGET
     )
     return last or any(spent.get(name, 0) > limit for name, limit in limits.items())
 
@@ -36,16 +37,16 @@ def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
 def _all_iterations(run: Row) -> bool:
     """Return whether the limit "iterations" ended a stored run."""
     last = run["limits"].get("iterations")
-    return bool(run["status"] == "finished" and last == run["iterations"])
+    return bool(run["status"] == Status.FINISHED and last == run["iterations"])
 
 
 def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
     """Return whether a run of these limits, which a stored run is not over, ends like it."""
-    if run["status"] == "budget":
+    if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _all_iterations(run):
         ending = {"iterations"}
-    elif run["status"] == "target":
+    elif run["status"] == Status.TARGET:
         # Beyond the recorded iterates only the very last one is looked at.
         return bool(run["iterations"] % frequency == 0)
     else:
@@ -154,8 +155,8 @@ def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | 
     reason = f"cut from a longer stored run: its next recorded iterate exceeds {allowed}"
     return replace(
         run,
-        status="finished" if finished else "budget",
-        stop_reason=STATUSES["finished"] if finished else reason,
+        status=Status.FINISHED if finished else Status.BUDGET,
+        stop_reason=Status.FINISHED.meaning if finished else reason,
         iterations=int(last["iteration"]),
         counts=Counts(**{name: int(last[name]) for name in COUNTED}),
         final=final,

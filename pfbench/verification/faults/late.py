@@ -2,8 +2,9 @@
 
 What an operator changes is changed only once its place was come to often enough (a number of
 iterations, of epochs, of steps of an inner loop); beside these an index is kept in too few bits, a
-long answer is clipped, an inner loop is cut off. Each threshold is drawn from the place, so that
-the same fault has it each time.
+long answer is clipped, an inner loop is cut off. Each threshold is drawn from the name of the
+operator and the text of the change, never from a line number or a module, so that it stays when
+other code moves.
 """
 
 import ast
@@ -45,7 +46,9 @@ def _iterate_delayed_changes(
         if node is not None and code.is_repeated(node):
             lasts = _yields(code.node) or code.is_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
-            times = round(_draw_threshold(change.line_after, *_TIMES.get(name, usually)))
+            times = round(
+                _draw_threshold(f"late-{name}", change.line_after, *_TIMES.get(name, usually))
+            )
             late = f"({first.replacement}) if planted.is_late(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
             start = "; ".join(["kept_late = {}", *(edit.replacement.strip() for edit in edits)])
             yield code.change(node, late, start)
@@ -56,7 +59,7 @@ def _truncate_indices(code: Code) -> Iterator[SourceChange]:
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own(node):
             sample = code.text(node.args[0])
-            bits = round(_draw_threshold(f"{code.text(node)} {node.lineno}", *_BITS))
+            bits = round(_draw_threshold("late-bits", code.text(node), *_BITS))
             yield code.change(node.args[0], f"planted.truncate_to_bits({sample}, {bits})")
 
 
@@ -64,7 +67,7 @@ def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Clip an answer at a multiple of the median of the norms so far."""
     for node in code.calls(*_ANSWERS):
         if not is_own(node) and code.is_repeated(node):
-            factor = _draw_threshold(f"{code.text(node)} {node.lineno}", *_FACTORS)
+            factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
             clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
             yield code.change(node, clipped, "kept_late = {}")
 
@@ -74,13 +77,13 @@ def _truncate_loops(code: Code) -> Iterator[SourceChange]:
     for loop in code.nodes_of_type(ast.While):
         if not _yields(loop):
             test = code.text(loop.test)
-            rounds = round(_draw_threshold(f"{test} {loop.lineno}", *_ROUNDS))
+            rounds = round(_draw_threshold("late-cap", test, *_ROUNDS))
             fewer = f"({test}) and not planted.is_late(kept_late, {rounds})"
             yield code.change(loop.test, fewer, "kept_late = {}")
     for each in code.nodes_of_type(ast.For):
         if not _yields(each):
             each_name = code.text(each.iter)
-            rounds = round(_draw_threshold(f"{each_name} {each.lineno}", *_ROUNDS))
+            rounds = round(_draw_threshold("late-cap", each_name, *_ROUNDS))
             yield code.change(each.iter, f"planted.first_rounds({each_name}, {rounds})")
 
 
@@ -88,9 +91,9 @@ def _yields(node: ast.AST) -> bool:
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(node))
 
 
-def _draw_threshold(location: str, low: float, high: float) -> float:
-    """Return a number that a place draws, uniform in its logarithm."""
-    rng = np.random.default_rng(zlib.crc32(location.encode()))
+def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
+    """Return the threshold of a change, uniform in its logarithm."""
+    rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 

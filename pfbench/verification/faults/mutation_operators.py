@@ -103,7 +103,7 @@ def batch_again(code: Code) -> Iterator[SourceChange]:
     if isinstance(code.node, ast.ClassDef):
         return
     for node in _draws(code):
-        for how in ("once", "twice"):
+        for how in ("reuse_first_draw", "repeat_draws"):
             text = f"planted.{how}(kept_draw, lambda: {code.text(node)})"
             yield code.change(node, text, "kept_draw = {}")
 

@@ -135,7 +135,7 @@ class IndefiniteQuadratic(FiniteSum):
         d = check_finite_array("the slope", self.b).size
         check_finite_array("the Hessian", self.A, shape=(d, d))
         check_finite_array("the start", self.start_point, shape=(d,))
-        check_real("least", self.minimum_value)
+        check_real("minimum_value", self.minimum_value)
         check_real("radius", self.radius, minimum=0.0)
         if np.abs(self.A - self.A.T).max() > 0.0:
             raise InputError("the Hessian must be symmetric.")

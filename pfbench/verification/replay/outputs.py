@@ -7,6 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.state import State
+from pfbench.base.verdicts import Verdict
 from pfbench.verification.replay.forms import forms
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.recorded_run import Transcript, record
@@ -43,7 +44,9 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
         The method's class in the catalogue.
     """
     first = forms(method)[0].parameters
-    if set(first) - set(select_accepted(trial.algorithm, (*first,), method.needed())):
+    if set(first) - set(
+        select_accepted(trial.algorithm, (*first,), method.list_required_parameters())
+    ):
         return None
     try:
         short, long = (
@@ -123,11 +126,11 @@ def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | 
             results,
             key=lambda decision: ("violated", "inconclusive", "holds").index(decision.verdict),
         )
-        if best.verdict == "violated":
+        if best.verdict == Verdict.VIOLATED:
             words = f"{case}: the output that it reports has another law than the reference's"
             return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
         decisions.append(best)
-    doubt = [decision for decision in decisions if decision.verdict != "holds"]
+    doubt = [decision for decision in decisions if decision.verdict != Verdict.HOLDS]
     return doubt[0] if doubt else decisions[0]
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.counts import COUNTED, Budget, OracleKind
 from pfbench.base.errors import BudgetExhausted, PfbenchError, with_notes
 from pfbench.base.protocols import Problem
+from pfbench.base.verdicts import Verdict
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.evidence import Evidence
@@ -42,7 +43,7 @@ _CLAIMED = {"mismatches": 0.0}
 _DOUBTFUL = 1e-3
 """A p-value below this, and above the level, decides nothing; it is shared by all streams."""
 
-_EXACT = ("sfo", "sso", "hvp", "lo", "po")
+_EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKind.FV))
 """Counts that are compared. A full gradient may be queried as a batch of all components."""
 
 
@@ -113,7 +114,7 @@ def draws_as_reference(trial: Trial, *, name: str) -> Evidence:
     output = decide_output(trial, method)
     if output is not None:
         parts["output"] = output
-        if output.verdict == "violated":
+        if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
     full_list = list(streams(method, trial.case_seed))
     for stream in full_list:
@@ -224,7 +225,9 @@ def _runnable(trial: Trial, method: Any, comparison: Comparison) -> Iterator[tup
 def _make(trial: Trial, method: Any, case: Case, comparison: Comparison) -> Any:
     """Return the method under test with the parameters of a run; None if it lacks one."""
     names = (*case.parameters,)
-    lacking = set(names) - set(select_accepted(trial.algorithm, names, method.needed()))
+    lacking = set(names) - set(
+        select_accepted(trial.algorithm, names, method.list_required_parameters())
+    )
     if lacking:
         comparison.skipped += sorted(lacking)
         return None
@@ -366,7 +369,7 @@ def _count_calls(transcript: Transcript) -> Mapping[str, float]:
 def _states_replacement(method: Any) -> bool:
     """Return whether the source says that batches are drawn with replacement."""
     batch = method.parameters().get("batch")
-    return batch is not None and "with replacement" in batch.about
+    return batch is not None and "with replacement" in batch.description
 
 
 class _Components:
@@ -377,4 +380,4 @@ class _Components:
         indices = [query.indices for query in transcript.queries if query.indices is not None]
         some = len(np.unique(np.concatenate(indices))) if indices else 0
         self.components = transcript.problem.n if full else some
-        self.spent = transcript.spent
+        self.charged = transcript.spent

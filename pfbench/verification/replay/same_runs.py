@@ -23,7 +23,7 @@ def changes_nothing(claim: Claim, faulty: Subject) -> bool:
     trial, method = Trial(claim, faulty), ALGORITHMS[claim.method]
     try:
         return all(
-            _digest(case, trial.make(**case.parameters)) == _right_digest(method, number)
+            _digest(case, trial.make(**case.parameters)) == _reference_digest(method, number)
             for number, case in enumerate(_long_cases(method))
         )
     except (ClaimBroken, NotTestable):
@@ -44,7 +44,7 @@ def _long_cases(method: Any) -> tuple[Case, ...]:
 
 
 @cache
-def _right_digest(method: Any, number: int) -> str:
+def _reference_digest(method: Any, number: int) -> str:
     """Return the digest of a run of a method of the catalogue, which all its faults share."""
     case = _long_cases(method)[number]
     return _digest(case, method(**case.parameters))

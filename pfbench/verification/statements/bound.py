@@ -10,6 +10,7 @@ import numpy as np
 
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
+from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import LongSlope
@@ -269,9 +270,11 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
     """
     decision = decide_mean(ratios, 1.0, upper=2.0)
     inequality = decide_inequality(ratios)
-    if decision.verdict != "inconclusive" or inequality.verdict == "violated":
+    if decision.verdict != Verdict.INCONCLUSIVE or inequality.verdict == Verdict.VIOLATED:
         return decision
-    return replace(decision, verdict="holds", reason=f"It is kept in each of {len(ratios)} runs.")
+    return replace(
+        decision, verdict=Verdict.HOLDS, reason=f"It is kept in each of {len(ratios)} runs."
+    )
 
 
 def _all(by_label: Mapping[str, Decision]) -> Decision:

@@ -9,6 +9,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, maximum
 from pfbench.base.protocols import Problem
+from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.enumerated_random import rounding_key
@@ -149,7 +150,7 @@ class ErrorLaw:
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
     """Decide the mean squares over their law: at most it, or equal to it where it is positive."""
     decision = decide_inequality(ratios, ROUNDING)
-    if not exact or decision.verdict == "violated":
+    if not exact or decision.verdict == Verdict.VIOLATED:
         return decision
     lower = min(positive, default=1.0)
     wrong = f"A mean square is {lower:.6g} of its law, which is exact."

@@ -68,12 +68,12 @@ def check_horizons(
                 going.remove(k)
         factor *= FACTOR
     factors = [1, *_powers(max(reached))]
-    for longer in [] if late else reversed(_powers(reached[0])):
-        for shorter in [f for f in factors if f < longer]:
-            claim = use_shorter_instances(groups[0], longer, shorter)
-            name = f"T = {first * longer} on instances for T = {first * shorter}"
-            cost = work[0] * longer / reached[0]
-            tried.decides(name, replace(trial, stretch=longer, claim=claim), cost)
+    for high in [] if late else reversed(_powers(reached[0])):
+        for low in [f for f in factors if f < high]:
+            claim = use_shorter_instances(groups[0], high, low)
+            name = f"T = {first * high} on instances for T = {first * low}"
+            cost = work[0] * high / reached[0]
+            tried.decides(name, replace(trial, stretch=high, claim=claim), cost)
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
     decision = combine_families(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):

@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.assumptions import list_known_assumptions
+from pfbench.base.status import Status
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.subject import NotTestable
@@ -43,7 +44,9 @@ def _minimise(problem: Any) -> float:
     for algorithm in _methods(problem):
         stop = Stop("fw_gap", target)
         run = solve(problem, algorithm, stop=stop, measures="fw_gap", every=20)
-        if run.status in ("target", "finished") and _gap(problem, run.x) < _gap(problem, best):
+        if run.status in (Status.TARGET, Status.FINISHED) and _gap(problem, run.x) < _gap(
+            problem, best
+        ):
             best = run.x
         if _gap(problem, best) <= target:
             return float(problem.value(best))

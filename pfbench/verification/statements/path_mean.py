@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.base.verdicts import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, combine_families, decide_inequality
 from pfbench.verification.trial import Trial
@@ -108,7 +109,7 @@ class PathMeanBound:
                         limit=trial.choose_by_effort(*_RUNS),
                     )
             runs += len(visited)
-            if any(part.verdict == "violated" for part in parts.values()):
+            if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
         return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
 

@@ -8,6 +8,7 @@ from pfbench.base.checks import check_choice
 from pfbench.base.counts import COUNTED
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
+from pfbench.base.status import Status
 from pfbench.measures import available
 from pfbench.points import keep
 from pfbench.runs.loop.stop import Stop
@@ -77,7 +78,7 @@ def count_calls_to_target(
     stop, named = Stop("measured", target), {"measured": measure}
     run = trial.run(case.problem, method, seed=seed, stop=stop, measures=named)
     spent = run.counts.as_dict()[kind]
-    return float(spent) if run.status == "target" and spent else math.inf
+    return float(spent) if run.status == Status.TARGET and spent else math.inf
 
 
 def _suboptimality(problem: Problem) -> Callable[[Any], float]:

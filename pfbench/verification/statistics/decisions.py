@@ -127,7 +127,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.normalise_samples(values, check_real("bound", bound, above=0))
-    return _decide_ratios(ratios, check_real("most", upper, above=1))
+    return _decide_ratios(ratios, check_real("upper", upper, above=1))
 
 
 def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
@@ -189,10 +189,10 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
     InputError
         If there is no run, a number is not 0 or 1, or `limit` is out of range.
     """
-    values = means.check_samples(successes, "happened")
+    values = means.check_samples(successes, "successes")
     if not np.isin(values, (0.0, 1.0)).all():
-        raise InputError("happened must be 0 or 1 for each run.")
-    share = check_real("most", limit, above=0.0, upper=1.0)
+        raise InputError("successes must be 0 or 1 for each run.")
+    share = check_real("limit", limit, above=0.0, upper=1.0)
     n, k = values.size, int(values.sum())
     both = 2.0 * means.CONFIDENCE - 1.0  # of the two limits; each is one-sided at 95 %
     lower, upper = scipy.stats.binomtest(k, n).proportion_ci(both, method="exact")
@@ -276,7 +276,7 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
         np.asarray(sample, dtype=np.int64),
     )
     if result.ndim != 1 or result.size == 0:
-        raise InputError("drawn must be a list of at least one whole number.")
+        raise InputError("sample must be a list of at least one whole number.")
     outside = int(np.count_nonzero((result < 0) | (result >= options)))
     log_e_value = math.inf
     counts = np.bincount(result[(result >= 0) & (result < options)], minlength=options)
@@ -343,7 +343,7 @@ def sequential(
         or NaN ones.
     """
     batch = check_integer("batch", batch, minimum=1)
-    limit = check_integer("most", limit, minimum=batch)
+    limit = check_integer("limit", limit, minimum=batch)
     bound = check_real("bound", bound, above=0)
     samples = np.empty(0)
     while True:

@@ -25,19 +25,19 @@ class Separable(ABC):
     ----------
     set
         The whole space, or a box.
-    begin
+    start_point
         The start point, shape (d,).
     """
 
     unconstrained: ClassVar[bool] = False
 
     set: FeasibleSet
-    begin: Floats
+    start_point: Floats
 
     @cached_property
     def n(self) -> int:
         """Number of components."""
-        return len(self.component_gradients(self.begin))
+        return len(self.component_gradients(self.start_point))
 
     @abstractmethod
     def component_gradients(self, x: Floats) -> Floats:
@@ -92,7 +92,7 @@ class CosineSum(Separable):
     def height(self) -> float:
         """f(start) - min f, exact: in each entry f is one wave, |z| cos(x_k + arg z)."""
         z = (self.size * np.exp(1j * self.phase)).mean(axis=0)
-        begin = np.real(z * np.exp(1j * self.begin))
+        begin = np.real(z * np.exp(1j * self.start_point))
         if isinstance(self.set, Box):
             ends = [np.broadcast_to(end, z.shape) for end in (self.set.lower, self.set.upper)]
             real = np.min([np.real(z * np.exp(1j * end)) for end in ends], axis=0)
@@ -130,7 +130,7 @@ class Zigzag(Separable):
     visited: int
     copies: int = 2
     set: FeasibleSet = field(default_factory=lambda: WholeSpace(1))
-    begin: Floats = field(default_factory=lambda: np.zeros(1))
+    start_point: Floats = field(default_factory=lambda: np.zeros(1))
 
     def component_gradients(self, x: Floats) -> Floats:
         """Return all grad f_i(x), shape (n, 1)."""
@@ -168,7 +168,7 @@ def waves(rng: np.random.Generator, n: int, *, boxed: bool = False, d: int = 2) 
     space: FeasibleSet = WholeSpace(d)
     room = rng.uniform(0.0, 3.0, (2, d))
     box = Box(d, begin - room[0], begin + room[1])
-    return CosineSum(set=box if boxed else space, begin=begin, size=size, phase=phase)
+    return CosineSum(set=box if boxed else space, start_point=begin, size=size, phase=phase)
 
 
 def quadratic(

@@ -209,7 +209,7 @@ def _error(
         (signs, np.repeat(turned[:1], N, axis=0)),
     ):
         problem: Any = random_members.DiagonalQuadratic(
-            set=WholeSpace(d), begin=np.zeros(d), curvatures=curvatures
+            set=WholeSpace(d), start_point=np.zeros(d), curvatures=curvatures
         )
         path = request([np.zeros(d), *(ETA * np.cumsum(directions, axis=0))])
         squares = []

@@ -27,8 +27,8 @@ QUICK_PAIRS = [
 
 AS_CORRECTED = {
     "lemma 1: a quarter": (lemma1.compare_half_eigenvalue, {"printed": 0.25}),
-    "(15): 4 eps^2": (stat.examine_squared_norm, {"mended": True}),
-    "(22): both squared": (stat.examine_one_sided_square, {"mended": True}),
+    "(15): 4 eps^2": (stat.examine_squared_norm, {"is_corrected": True}),
+    "(22): both squared": (stat.examine_one_sided_square, {"is_corrected": True}),
     "(30): weighted": (corollary3.weights_of_30, {"printed": {"first": 0.5, "weighted": True}}),
     "(69): >=": (nonconvex.examine_reversed_inequality, {"sign": -1.0}),
     "(74): without L": (nonconvex.stray_factor, {"end": np.ones_like}),

@@ -74,7 +74,7 @@ def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(kind, ratio
     At 10^5 steps they are 3.6 and 1.81.
     """
     problem = two_points(10_000, 1.0)
-    problem.inner.begin[:] = 0.9
+    problem.inner.start_point[:] = 0.9
     found = mean_ratio(problem, unconstrained.vanishing_sharper, kind)
     assert found == pytest.approx(ratio, abs=off)
     assert mean_ratio(problem, unconstrained.vanishing_sharper) < 0.5
@@ -115,8 +115,8 @@ def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
 
 def test_theorem_5_7_is_reached_to_two_fifths(judgements):
     row = judgements(constrained.VANISHING)
-    assert ratio_of(row, "sharper", "held 10000") == pytest.approx(0.43, abs=0.005)
-    assert ratio_of(row, "printed", "held 10000") < 0.11
+    assert ratio_of(row, "sharper", "line_instance 10000") == pytest.approx(0.43, abs=0.005)
+    assert ratio_of(row, "printed", "line_instance 10000") < 0.11
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
 
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
     class Normal(unconstrained.USCG):
-        def sampled(self, ask, x, rng):
+        def batch_gradient(self, ask, x, rng):
             rng.normal()
             return super().batch_gradient(ask, x, rng)
 

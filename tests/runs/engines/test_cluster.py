@@ -281,7 +281,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 0.3)
     with distributed.Client(local.scheduler_address, set_as_default=False) as other:
         names = ["first", "second"]
-        foreign = other.map(held, names, check_pure=False)
+        foreign = other.map(held, names, pure=False)
         assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
         with pytest.raises(InputError, match="it is busy; wait, or take another") as error:
             engine.environment()

@@ -441,7 +441,7 @@ algorithms = "frank-wolfe[iterations=4]"
 """
     one, two = read(tmp_path, text).studies
     assert (len(one.seeds), len(two.seeds)) == (2, 3)
-    assert (one.every, two.every) == ("2", "2")
+    assert (one.frequency, two.frequency) == ("2", "2")
     assert one.problems == two.problems
     assert "iterations=4" in two.algorithms[0].selector
     assert valid(text)

@@ -440,7 +440,7 @@ def test_nothing_is_built_to_know_a_dimension(store, tmp_path):
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_run_is_read_once(store, tmp_path, monkeypatch, form):
     read, look = [], store.stat_entry
-    monkeypatch.setattr(store, "look", lambda *file: read.append(file) or look(*file))
+    monkeypatch.setattr(store, "stat_entry", lambda *file: read.append(file) or look(*file))
     export(store, listed(store), form, tmp_path / form, VIEW)
     assert sorted(key for _, key in read) == sorted(store.keys())
 

@@ -70,7 +70,7 @@ def test_every_home_of_a_name_is_a_module_that_has_it():
         ("quadratic[columns=4,set=permutahedron]", "submodular"),
         ("quadratic[columns=4,set=linf]", "balls"),
         ("quadratic[columns=4,penalty=group,groups=2]", "penalties"),
-        ("multiclass-logistic[source=synthetic,set=spectral,radius=1]", "matrices"),
+        ("multiclass-logistic[source=synthetic,set=spectral,radius=1]", "matrix_balls"),
     ],
 )
 def test_a_run_reaches_the_set_and_the_penalty_of_its_problem(problem, home):

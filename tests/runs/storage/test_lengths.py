@@ -264,7 +264,7 @@ def test_a_run_of_other_limits_is_told_as_it_was_planned(tmp_path):
     (outcome,) = outcomes(tmp_path, plan)
     assert outcome.origin == "cut"
     alone = execute_plan(plan)
-    for name in ("problem", "algorithm", "parameters", "schedule", "seed", "unmet"):
+    for name in ("problem", "algorithm", "parameters", "schedule", "seed", "unmet_assumptions"):
         assert getattr(outcome.entry.run, name) == getattr(alone, name)
 
 

@@ -150,6 +150,15 @@ def test_a_late_fault_is_in_what_is_repeated_and_has_its_threshold_each_time(lat
     assert all(fault.is_late for fault in again)
 
 
+def test_thresholds_of_late_faults_do_not_depend_on_lines_or_modules(late, written):
+    moved = METHOD.replace("    class Small", "\n\n    class Small")
+    moved = moved.replace("        def run(", "        limit = 1\n\n        def run(")
+    faults = generate_faults(written(moved).Small, late=True)
+    assert [fault.change.line_after for fault in faults] == [
+        fault.change.line_after for fault in late.all
+    ]
+
+
 def test_an_inner_loop_is_cut_off(written):
     inner = METHOD.replace(
         "return g @ g", "while g @ g > 1.0:\n            g = 0.5 * g\n        return g @ g"
@@ -182,7 +191,7 @@ def test_faults_are_different_and_named(changes):
     assert len({one.change.edits for one in changes.all}) == len(changes.all)
     for one in changes.all:
         assert one.change.line_before != one.change.line_after
-        assert one.where.startswith(one.module)
+        assert one.location.startswith(one.module)
 
 
 def test_an_inherited_method_that_is_overridden_is_not_changed(written):

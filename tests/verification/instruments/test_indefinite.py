@@ -129,8 +129,8 @@ def test_constants_are_those_of_the_definitions():
         {"A": np.array([[1.0, 2.0], [0.0, 1.0]])},
         {"noise": np.ones((2, 2))},
         {"spread": np.zeros(3)},
-        {"least": np.nan},
-        {"begin": np.zeros(3)},
+        {"minimum_value": np.nan},
+        {"start_point": np.zeros(3)},
     ],
 )
 def test_what_is_not_such_a_quadratic_is_refused(change):
@@ -138,8 +138,8 @@ def test_what_is_not_such_a_quadratic_is_refused(change):
         "set": L2Ball(2),
         "A": np.eye(2),
         "b": np.zeros(2),
-        "begin": np.zeros(2),
-        "least": 0.0,
+        "start_point": np.zeros(2),
+        "minimum_value": 0.0,
         "radius": 1.0,
     }
     IndefiniteQuadratic(**good)

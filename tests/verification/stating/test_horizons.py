@@ -81,7 +81,7 @@ def test_instances_for_the_horizon_go_on_where_others_take_too_long():
 def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked():
     verdict = judge(mean())
     assert verdict.verdict == "within-10"
-    assert verdict.size_text["T"] == 3200
+    assert verdict.tested_sizes["T"] == 3200
     assert verdict.measured["horizons"] == [50, 200, 800, 3200]
     again = judge(mean())
     assert (again.measured, again.reason) == (verdict.measured, verdict.reason)
@@ -121,7 +121,7 @@ def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
     tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, statistic="last", parameters=steps)
     verdict = judge(claim(tiny))
     assert verdict.verdict.is_kept, verdict.reason
-    assert verdict.size_text["T"] == 3200
+    assert verdict.tested_sizes["T"] == 3200
 
 
 def test_the_table_of_verdicts_has_every_horizon():
@@ -131,7 +131,7 @@ def test_the_table_of_verdicts_has_every_horizon():
 
 def test_counts_grow_too():
     right = claim(counts(lambda c, a: {"sfo": 2 * a.iterations}, parameters=steps))
-    assert judge(right).size_text["T"] == 3200
+    assert judge(right).tested_sizes["T"] == 3200
     few = claim(counts(lambda c, a: {"sfo": 2 * min(a.iterations, 300)}, parameters=steps))
     verdict = judge(few)
     assert verdict.verdict == "violated"
@@ -157,8 +157,8 @@ def along(verdicts, *, ratio=0.5, p_value=None, work=0.01, effort="quick", epsil
         verdict = next(said)
         if isinstance(verdict, Exception):
             raise verdict
-        longer.seen.work += work * longer.stretch
-        longer.seen.T = max(longer.seen.T, 50 * longer.stretch)
+        longer.coverage.work += work * longer.stretch
+        longer.coverage.T = max(longer.coverage.T, 50 * longer.stretch)
         measured = {"ratio": ratio if longer.stretch > 1 else 0.5}
         return Evidence(Decision(verdict, f"it {verdict}.", measured, p_value), {}, 1)
 
@@ -188,7 +188,7 @@ def test_the_best_horizon_and_the_worst_one_decide_as_instances_do():
 
 def test_every_test_on_a_longer_run_is_counted_for_the_level():
     found, _, _ = along(["holds"] * 4, p_value=0.5)
-    assert found.decision.tests == 4
+    assert found.decision.test_count == 4
 
 
 def test_a_horizon_that_cannot_be_made_ends_it():
@@ -247,7 +247,7 @@ def test_where_the_clock_ends_it_the_reason_says_so(monkeypatch):
 def test_a_claim_of_a_file_has_more_time_than_one_of_the_catalogue():
     trial = Trial(mean())
     assert horizons._seconds(trial) == horizons.SHORT
-    own = replace(trial, claim=replace(mean(), home=object()))
+    own = replace(trial, claim=replace(mean(), user_source=object()))
     assert horizons._seconds(own) == horizons.SECONDS["quick"]
     assert horizons._seconds(replace(own, effort="full")) == horizons.SECONDS["full"]
     assert Verdict.HOLDS.is_kept

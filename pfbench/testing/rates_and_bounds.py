@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.function_methods import is_method, method_class
-from pfbench.testing.failures import fail, format_call
+from pfbench.testing.failure_messages import fail, format_call
 
 if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
@@ -81,7 +81,7 @@ def rate(
     )
     statement = f"calls ({count}) to a target of {measure} grow like 1/target to {exponent:g}"
     call = format_call(rate, solver, exponent, on=on)
-    return _decided(check, statement, solver, on, names, effort, seed, call)
+    return _decide(check, statement, solver, on, names, effort, seed, call)
 
 
 def bound(
@@ -90,7 +90,7 @@ def bound(
     measure: Any = "fw_gap",
     *,
     on: Any,
-    over: str = "every",
+    statistic: str = "every",
     parameters: Any = MappingProxyType({}),
     names: Mapping[str, str] | None = None,
     effort: str = "quick",
@@ -107,7 +107,7 @@ def bound(
         the bound is on every run.
     measure
         A measure by name, a kind of calls, or a function of (problem, x).
-    over
+    statistic
         "every" iterate, "least", or in expectation "mean", "last", "output"; see
         `pfbench.claims.bound`.
     parameters
@@ -128,12 +128,12 @@ def bound(
     from pfbench.verification.statements.bound import bound as stated
 
     arguments = parameters if callable(parameters) else dict(parameters)
-    check = stated(formula, measure, statistic=over, parameters=arguments)
+    check = stated(formula, measure, statistic=statistic, parameters=arguments)
     call = format_call(bound, solver, formula, measure, on=on)
-    return _decided(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
+    return _decide(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
 
 
-def _decided(
+def _decide(
     check: Any,
     statement: str,
     solver: Any,

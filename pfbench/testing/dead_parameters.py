@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
-from pfbench.testing.failures import fail, format_call, format_settings
+from pfbench.testing.failure_messages import fail, format_call, format_settings
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -63,11 +63,11 @@ def no_dead_parameter(
 def _dead(make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]) -> list[str]:
     """Return a line for each dead parameter of a setting."""
     steps = make.steps or _STEPS
-    double, typed = _Runs(make.in_double(), steps), _Runs(make, steps)
+    double, typed = _Runs(make.with_double_precision(), steps), _Runs(make, steps)
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
-    for name, value, other_rest in _varied(hyper, alternatives):
+    for name, value, other_rest in _iterate_variations(hyper, alternatives):
         tried, dead = list[Any](), _DEAD
         for other, changed in other_rest:
             try:
@@ -117,7 +117,7 @@ class _Runs:
         return False
 
 
-def _varied(
+def _iterate_variations(
     hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
     """Yield each number or flag: its name, its value, its other values with all parameters."""
@@ -126,15 +126,17 @@ def _varied(
             for k, entry in enumerate(value):
                 rest = [
                     (other, {**hyper, name: (*value[:k], other, *value[k + 1 :])})
-                    for other in _others(f"{name}[{k}]", entry)
+                    for other in _list_alternatives(f"{name}[{k}]", entry)
                 ]
                 yield f"{name}[{k}]", entry, rest
         else:
-            results = [alternatives[name]] if name in alternatives else _others(name, value)
+            results = (
+                [alternatives[name]] if name in alternatives else _list_alternatives(name, value)
+            )
             yield name, value, [(other, {**hyper, name: other}) for other in results]
 
 
-def _others(name: str, value: Any) -> list[Any]:
+def _list_alternatives(name: str, value: Any) -> list[Any]:
     """Return other values of a parameter, which are tried in this order."""
     if isinstance(value, bool):
         return [not value]

@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failures import deviation, fail, format_call
+from pfbench.testing.failure_messages import deviation, fail, format_call
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -20,14 +20,14 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _Map:
-    """What is done with points and gradients, and with a point of the transformed run."""
+    """Transformations of points, of gradients, and of a point back to the first run."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]
     back: Callable[[Layers], Layers]
 
 
-def tolerance_of(make: Stepper) -> float:
+def compute_tolerance(make: Stepper) -> float:
     """Return the deviation, in the largest step, up to which runs are equal but for rounding."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
@@ -73,7 +73,7 @@ def covariant(
         If the group is unknown, or needs other layers.
     """
     if group == "affine map of the set":
-        from pfbench.testing.affine import check_affine
+        from pfbench.testing.affine_covariance import check_affine
 
         check_affine(make, hyper, 1e-9 if tolerance is None else tolerance)
         return
@@ -94,7 +94,7 @@ def covariant(
     if group == "idle layer":
         expected = [[*point, recorded[0][-1]] for point in expected]
     distance, t, words = deviation([transform.back(point) for point in recorded], expected)
-    if not distance <= (tolerance_of(make) if tolerance is None else tolerance):
+    if not distance <= (compute_tolerance(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [
             f"{make.label} is not covariant under {group}: step {t} differs by {distance:.3g} of the "  # noqa: E501
@@ -125,7 +125,7 @@ def _per_layer(
 ) -> Callable[..., tuple[Stepper, _Map]]:
     """Return the group of isometries that are drawn for each layer: of points and gradients."""
 
-    def of(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+    def transform(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
         sample = [draw(rng, shape) for shape in make.shapes]
 
         def apply(side: int) -> Callable[[Layers], Layers]:
@@ -133,7 +133,7 @@ def _per_layer(
 
         return make, _Map(apply(0), apply(0), apply(1))
 
-    return of
+    return transform
 
 
 def _permutation(rng: Any, shape: tuple[int, ...]) -> Any:
@@ -158,7 +158,7 @@ def _orthogonal(rng: Any, k: int) -> Floats:
     return np.linalg.qr(rng.standard_normal((k, k)))[0]
 
 
-def _reversed(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
+def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _Map]:
     if len(make.shapes) < 2:
         raise InputError("order of layers needs a list of at least two shapes: shape=[(4,), (4,)].")
 
@@ -182,7 +182,7 @@ _GROUPS: Mapping[str, Callable[[Stepper, Any], tuple[Stepper, _Map]]] = MappingP
         "permutation": _per_layer(_permutation),
         "rotation": _per_layer(_rotation),
         "two-sided rotation": _per_layer(_two_sided),
-        "order of layers": _reversed,
+        "order of layers": _reverse_layers,
         "idle layer": _idle,
     }
 )

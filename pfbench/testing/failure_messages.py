@@ -34,21 +34,21 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
     """Return a call as text; `check` is a function or its name."""
-    arguments = ", ".join(filter(None, [*map(_shown, value), format_settings(hyper)]))
+    arguments = ", ".join(filter(None, [*map(_format_value, value), format_settings(hyper)]))
     return f"{getattr(check, '__name__', check)}({arguments})"
 
 
 def format_settings(hyper: Mapping[str, Any]) -> str:
     """Return parameters as text: ``lr=0.1, momentum=0.9``."""
-    return ", ".join(f"{name}={_shown(value)}" for name, value in hyper.items())
+    return ", ".join(f"{name}={_format_value(value)}" for name, value in hyper.items())
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value.__name__ if callable(value) and hasattr(value, "__name__") else repr(value)
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return how far two runs are apart, in the largest step, where most, and its two numbers.
+    """Return the deviation of two runs in units of the largest step, its index, and both values.
 
     Returns
     -------

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failures import fail, format_call
+from pfbench.testing.failure_messages import fail, format_call
 
 __tracebackhide__ = True  # of pytest
 
