@@ -1,6 +1,7 @@
 """What all tests share: how hypothesis searches, what is ended, two problems to enumerate."""
 
 import subprocess
+from collections import Counter
 from contextlib import suppress
 
 import psutil
@@ -14,6 +15,18 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 # The same examples on every run and machine: a test either fails for everyone or for no one.
 settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("pfbench")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as long the cases that `thin` leaves out."""
+    positions = Counter()
+    for item in items:
+        if thin := item.get_closest_marker("thin"):
+            name = item.nodeid.partition("[")[0]
+            if positions[name] % thin.args[0]:
+                item.add_marker(pytest.mark.long)
+            positions[name] += 1
 
 
 @pytest.fixture(autouse=True)

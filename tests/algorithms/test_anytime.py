@@ -168,6 +168,7 @@ def begins(on, case, iterations):
     return repr([row[:place] + row[place + 1 :] for row in run.rows[:8]])
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("case", CASES, ids=label)
 def test_what_is_anytime_begins_every_longer_run(case):
     name, given = case

@@ -72,6 +72,7 @@ LONG = {
 OURS = {"minimize_saga": ["prox-saga"], "minimize_svrg": ["prox-svrg", "prox-svrg-plus"]}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("method", OURS)
 @pytest.mark.parametrize("kind", ["logistic", "lasso"])
 def test_copt_agrees_on_composite_problems(copt, kind, method):
@@ -104,6 +105,7 @@ def test_copt_agrees_on_composite_problems(copt, kind, method):
 RADIUS = {"interior": 8.0, "vertex": 0.05}
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("place", RADIUS)
 @pytest.mark.parametrize("kind", ["logistic", "lasso"])
 def test_copt_agrees_on_frank_wolfe(copt, kind, place):

@@ -473,6 +473,7 @@ FAR = [
 ]
 
 
+@pytest.mark.thin(2)
 @each_kind
 @pytest.mark.parametrize(("name", "parameters", "target"), FAR, ids=[f"{c[0]}-{c[2]}" for c in FAR])
 def test_the_exact_gap_and_mapping_fall(kind, name, parameters, target):

@@ -20,6 +20,7 @@ def named(one):
     return getattr(one, "__name__", type(one).__name__)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", OURS)
 def test_every_algorithm_of_the_catalogue_passes(name):
     report = check(f"algorithm:{name}")

@@ -138,6 +138,7 @@ def test_what_a_method_refuses_is_no_fault():
     assert [one.status for one in found(Picky)] == ["passed", "skipped"]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_shipped_algorithms_pass(name):
     for one in found(name):

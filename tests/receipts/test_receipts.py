@@ -147,6 +147,7 @@ def fault(about):
     about["faults"]["planted"][0]["caught_by"] = ["lazy-falls"]
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("change", "says"),
     [

@@ -33,6 +33,7 @@ def fits(exponent, noise, trials, seed, seeds=SEEDS):
 # --- exponents ------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("exponent", EXPONENTS)
 def test_intervals_cover_the_exponent_and_p_values_are_those_of_a_coin(exponent):
     """10 000 studies: intervals cover, and p-values fall below α, as often as the binomial says."""
@@ -71,6 +72,7 @@ def test_straight_lines_are_rarely_called_curved_or_violated():
 # --- the e-process --------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "law",
     [

@@ -17,6 +17,7 @@ def mine(monkeypatch, request):
     return own_methods
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("claim", ["shen2019-mse-spiderg", "shen2019-unbiased-spiderg"])
 def test_a_right_method_passes_however_it_draws(mine, claim):
@@ -24,6 +25,7 @@ def test_a_right_method_passes_however_it_draws(mine, claim):
         assert judge(catalogue.claim(claim), Subject(algorithm=right)).verdict.is_kept
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("fault", ["NeverRefreshed", "DividedByN", "UnenumerableQuarter"])
 def test_a_planted_error_is_named_violated(mine, fault):
@@ -36,6 +38,7 @@ def test_a_planted_error_is_named_violated(mine, fault):
 REPEATED = "shen2019-unbiased-spiderg", "shen2019-mse-spiderg"
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("name", REPEATED)
 def test_a_stream_of_its_own_is_sampled_and_told(mine, name):

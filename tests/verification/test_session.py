@@ -116,6 +116,7 @@ class Doubled(Declared):
             yield state._replace(x=3.0 * state.x)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["shen2019-unbiased-svrg", "shen2019-mse-svrg"])
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing(name):
     verdict = judge(claim(name), Subject(algorithm=OwnSVRG))

@@ -51,6 +51,7 @@ def test_the_bound_15_is_nearly_reached_and_6_within_a_third(judgements):
     assert 0.7 <= measured["(6), adaptive: ratio"] <= 1 + 1e-9
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
 def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
     judgements.assert_caught(mutant, claim)

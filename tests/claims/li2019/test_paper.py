@@ -56,6 +56,7 @@ def test_verdicts(claim, judgements):
         assert row.measured["verdict"] == "holds"
 
 
+@pytest.mark.thin(3)
 @pytest.mark.claims
 @pytest.mark.parametrize(("mutant", "claim"), QUICK_PAIRS, ids=name)
 def test_faults_are_caught(mutant, claim, judgements):

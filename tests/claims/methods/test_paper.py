@@ -86,12 +86,14 @@ GROWING = {"ncgs-stochastic", "spider-fw-convex"}
 """Methods whose batches grow: where one is that of before, the run departs from the source."""
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", [name for name in RANDOM if name != "storm"])  # one a step
 def test_a_batch_that_is_paid_and_of_which_one_component_is_used_is_caught(name):
     what = "run" if name in BATCH_IN_TWO_QUERIES else "law"
     assert_caught(what, name, twisted(ALGORITHMS[name], OneUsed))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", RANDOM)
 def test_a_batch_that_is_used_twice_is_caught(name):
     what = "run" if name in GROWING else "law"
@@ -109,6 +111,7 @@ def test_a_table_that_is_never_renewed_is_caught(name):
     assert_caught("run", name, twisted(ALGORITHMS[name], FixedTable))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", UNIFORM)
 def test_an_output_from_the_second_half_is_caught(name):
     # SARAH goes on from the point that it draws: another output departs from its source.

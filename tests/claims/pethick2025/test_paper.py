@@ -34,6 +34,7 @@ def ratio_of(row, label, name):
 # --- uSCG -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(("K", "share"), [(100, 0.79), (1_000, 0.92), (10_000, 0.974)])
 def test_the_sharper_theorem_5_5_is_nearly_reached_far_away(judgements, K, share):
     found = ratio_of(judgements(unconstrained.VANISHING), "sharper", f"travel {K} ")

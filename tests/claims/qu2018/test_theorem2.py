@@ -1,5 +1,7 @@
 """Theorem 2 and corollary 2: their bound, a verdict, and a fault."""
 
+import pytest
+
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import theorem2
@@ -13,6 +15,7 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     assert theorem2.stochastic(*known, N) <= epsilon < theorem2.stochastic(*known, N - 1)
 
 
+@pytest.mark.long
 def test_stochastic_ncgs_keeps_its_rate_and_ascent_does_not(judgements):
     found = judgements(theorem2.RATE)
     assert (found.verdict, found.lost) == ("holds", False), found.reason

@@ -18,11 +18,13 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     assert theorem3.gradients(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
 
 
+@pytest.mark.long
 def test_ncgs_vr_keeps_its_rate(judgements):
     found = judgements(theorem3.RATE)
     assert (found.verdict, found.lost) == ("holds", False), found.reason
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("claim", FORGOTTEN.expected_claims, ids=lambda one: one.name)
 def test_a_forgotten_mean_is_called_violated(claim, judgements):
     judgements.assert_caught(FORGOTTEN, claim)

@@ -75,6 +75,7 @@ def test_the_methods_attain_their_laws(estimator, judgements):
         assert found.measured[f"exponent in {of}: slope"] == pytest.approx(claimed, abs=0.02)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):

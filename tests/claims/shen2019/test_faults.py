@@ -5,6 +5,7 @@ import pytest
 from pfbench.claims.shen2019.estimator_faults import MUTANTS
 
 
+@pytest.mark.thin(3)
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught_by_every_claim(mutant, judgements):

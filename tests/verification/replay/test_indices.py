@@ -93,6 +93,7 @@ def mirrored(drawn):
     return np.concatenate([drawn, N - 1 - drawn])
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_in_time(fault):
     """The power that is stated in the docs."""
@@ -115,6 +116,7 @@ def test_draws_that_repeat_none_before_all_are_drawn_are_found():
         assert singles is not None
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("n", "size"), [(N, 1), (N - 1, 1), (N, B), (501, 1), (9, 4)])
 @pytest.mark.parametrize("first", [0, 1500])
 def test_batches_of_which_each_second_is_the_image_of_the_one_before_are_found(n, size, first):
