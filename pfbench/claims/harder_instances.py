@@ -172,7 +172,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     verdict = judge(replace(sharp, instances=(item.selector,)), effort=effort, seed=seed)
     tests = int(verdict.measured.get("tests", 0))
     reported = (verdict.verdict, verdict.reason, main_numbers(verdict.measured), tests)
-    mean = sharp.check.over != claim.check.over  # type: ignore[attr-defined]
+    mean = sharp.check.statistic != claim.check.statistic  # type: ignore[attr-defined]
     return HardestInstance(
         claim.name,
         len(results),
