@@ -58,12 +58,12 @@ def test_linear_total_loss(benchmark, data, sampled):
 
 def test_linear_gradients_of_a_sample(benchmark, data, sampled):
     drawn, x, _, g = sampled
-    benchmark(linear.gradients, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, g)
+    benchmark(linear.write_mean_gradient, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, g)
 
 
 def test_linear_differences_of_a_sample(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.differences, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, y, g)
+    benchmark(linear.write_mean_difference, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, y, g)
 
 
 def test_linear_table_replaced(benchmark, data, sampled):

@@ -68,7 +68,7 @@ class Trajectory:
         frame = pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
         return frame.astype(dict.fromkeys(("iteration", *COUNTED), "Int64"))
 
-    def run(self, problem: str, algorithm: str) -> Run:
+    def as_run(self, problem: str, algorithm: str) -> Run:
         """Return it as a run of ours, under the names of its problem and its method.
 
         Raises
@@ -104,7 +104,7 @@ class Trajectory:
 
     def store(self, folder: Path, problem: str, algorithm: str) -> str:
         """Put that run into a store, for `pfbench report --store`; return its key."""
-        run = self.run(problem, algorithm)
+        run = self.as_run(problem, algorithm)
         description = f"{self.digest} {problem} {algorithm}"
         key = hashlib.sha256(description.encode()).hexdigest()
         Store(Path(folder)).put(key, run, {"made by": "FrankWolfe.jl"})

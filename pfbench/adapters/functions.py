@@ -18,10 +18,10 @@ from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
-from pfbench.base.user_code import attribute_errors
+from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
 from pfbench.problems.base import FiniteSum, check_point, index_weights
-from pfbench.sets.body import ConvexBody, gradient, is_point
+from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
@@ -78,7 +78,7 @@ class FunctionSet(ConvexBody):
         self._project, self._contains = project, contains
         if diameter is not None:
             self.diameter = check_real("diameter", diameter, above=0.0)
-        with attribute_errors("lmo"):
+        with blame_user_code("lmo"):
             v = self.lo(np.ones_like(self._start))
         if v.shape != self._start.shape:
             raise InputError(
@@ -115,7 +115,7 @@ class FunctionSet(ConvexBody):
 
     def lo(self, g: Any) -> Floats:
         """Return a vertex that minimises <g, v>."""
-        g = gradient(g, self.shape)
+        g = check_gradient(g, self.shape)
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
             location = "(0)" if not g.any() else "(g)"
@@ -141,7 +141,7 @@ class FunctionSet(ConvexBody):
         """Return whether a linear function separates x from the set by more than a tolerance."""
         vertices = [self.lo(x)]  # not the start, which is looked at, too
         for _ in range(_ROUNDS):
-            u = _nearest(np.array([v.ravel() for v in vertices]), x.ravel()) - x.ravel()
+            u = _project_onto_hull(np.array([v.ravel() for v in vertices]), x.ravel()) - x.ravel()
             away = float(np.linalg.norm(u))
             if away <= tolerance:
                 return False
@@ -194,7 +194,7 @@ def _count_required_arguments(function: Callable[..., Any]) -> int:
     return sum(p.default is p.empty for p in positional)
 
 
-def _nearest(vertices: Floats, x: Floats) -> Floats:
+def _project_onto_hull(vertices: Floats, x: Floats) -> Floats:
     """Return the point of the hull of vertices, shape (k, d), that is nearest to x.
 
     References
@@ -378,15 +378,15 @@ def _feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSe
 
 def _check(problem: FunctionProblem, x: Floats) -> None:
     """Look once at what the functions return at the start."""
-    with attribute_errors("fun"):
+    with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)
-    with attribute_errors("jac" if callable(problem.jac) else "fun"):
+    with blame_user_code("jac" if callable(problem.jac) else "fun"):
         g = check_finite_array("the gradient at the start", problem.gradient(x), shape=x.shape)
     fw_gap(problem, State(x))
     if problem.n == 1 and problem.mean is None:
         return
-    with attribute_errors("grad(x, indices) of components"):
+    with blame_user_code("grad(x, indices) of components"):
         mean = problem.batch(np.arange(problem.n), x)
     mean = check_finite_array("the mean of component gradients", mean, shape=x.shape)
     size = float(np.abs(g).max()) + float(np.abs(mean).max())

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import InputError, NotBegun
+from pfbench.base.errors import FailedBeforeFirstQuery, InputError
 from pfbench.base.function_methods import FunctionMethod, is_method, method_class
 from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
-from pfbench.base.user_code import attribute_errors
+from pfbench.base.user_code import blame_user_code
 from pfbench.oracles.bundle import ORACLES
 from pfbench.runs.loop import solve as loop
 from pfbench.runs.loop.run import Run
@@ -104,13 +104,13 @@ def solve(
             isolated=isolated,
             strict=not isolated,
         )
-    except NotBegun as error:
+    except FailedBeforeFirstQuery as error:
         if not isinstance(method, FunctionMethod) or method.arguments:
             raise
         called = (
             f"pfbench calls {method.name}(ask, x, rng), which yields a pf.State after each update"
         )
-        raise NotBegun(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
+        raise FailedBeforeFirstQuery(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
 
 
 def as_problem(subject: Any) -> Problem:
@@ -180,7 +180,7 @@ def _instantiate(subject: Any) -> Any:
                 f"{subject.__name__} needs {', '.join(needed)}: write {subject.__name__}({text})."
             )
         return subject
-    with attribute_errors(f"{subject.__name__}()"):
+    with blame_user_code(f"{subject.__name__}()"):
         return subject()
 
 

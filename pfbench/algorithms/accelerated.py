@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up, smallest_integer
-from pfbench.algorithms.guarantee import gradient, mapping
+from pfbench.algorithms.guarantee import gradient_guarantee, mapping_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
@@ -169,7 +169,7 @@ class ProxRSAG(Accelerated):
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
     schedule_parameters = Accelerated.schedule_parameters | {"momentum"}
-    guarantee = mapping("1/(2 L)", "least")
+    guarantee = mapping_guarantee("1/(2 L)", "least")
 
     output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")
     momentum: str = one_of_values(
@@ -187,7 +187,7 @@ class ProxRSAG(Accelerated):
         qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
-        L, ell, D, M = cls.requires_parameters(constants, "L", "ell", "D", "M")
+        L, ell, D, M = cls.schedule_constants(constants, "L", "ell", "D", "M")
 
         def bound(N: int) -> float:
             return 192.0 * L * L * D**2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M**2 / N
@@ -222,12 +222,12 @@ class RSAG(ProxRSAG):
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
     assumes = frozenset()
-    guarantee = gradient("least")
+    guarantee = gradient_guarantee("least")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
             overrides,
             iterations=max(1, round_up(6.0 * L * h0 / epsilon)),

@@ -84,7 +84,7 @@ class ActiveSetMethod(Algorithm):
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move S from x, w = LO(g)."""
 
-    def length(
+    def step_size(
         self,
         ask: AlgorithmOracles,
         x: Point,
@@ -126,10 +126,10 @@ class AwayStepFW(ActiveSetMethod):
         """Move toward w, or away from a, whichever descends more."""
         a, _ = S.extremes(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
-            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:
             end = partial(S.remove_vertex, a)
-            S.move_away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
+            S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
 
 
 class PairwiseFW(ActiveSetMethod):
@@ -144,7 +144,7 @@ class PairwiseFW(ActiveSetMethod):
         """Move weight from a to w."""
         a, _ = S.extremes(g)
         end = partial(S.remove_vertex, a, w)
-        S.transfer(a, w, self.length(ask, x, g, w - S.vertex(a), S.weights[a], end))
+        S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +165,9 @@ class BlendedPairwiseFW(ActiveSetMethod):
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
             end = partial(S.remove_vertex, a, S.vertex(low))
-            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
+            S.transfer(a, S.vertex(low), self.step_size(ask, x, g, pair, S.weights[a], end))
         else:
-            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -192,12 +192,12 @@ class BlendedPairwiseFW(ActiveSetMethod):
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
             end = partial(S.remove_vertex, a, S.vertex(low))
-            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a], end))
+            S.transfer(a, S.vertex(low), self.step_size(ask, x, g, pair, S.weights[a], end))
             return phi
         w = ask.lo(g)
         gap = inner(g, x - w)
         if gap >= phi / 2.0:
-            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
             return phi
         return max(gap, 0.0)
 

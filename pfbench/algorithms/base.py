@@ -187,7 +187,7 @@ class Algorithm(ABC):
         return cls(**overrides)
 
     @classmethod
-    def requires_parameters(cls, constants: Constants, *names: str) -> list[float]:
+    def schedule_constants(cls, constants: Constants, *names: str) -> list[float]:
         """Return the constants that a schedule needs, "L" for that of stochastic methods.
 
         Raises
@@ -260,7 +260,7 @@ class SamplingAlgorithm(Algorithm):
         With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most
         the mean of L_mean L_i |x - y|^2, which is L_mean^2 |x - y|^2.
         """
-        return cls.requires_parameters(
+        return cls.schedule_constants(
             constants, "L_mean" if parameters.get("sampling") == "importance" else "L"
         )[0]
 

@@ -151,12 +151,12 @@ class FrankWolfe(Algorithm):
         the short step lowers f by at least as much as g/C with C = L D^2.
         """
         cls._check_zero(constants, overrides)
-        (h0,) = cls.requires_parameters(constants, "delta")
+        (h0,) = cls.schedule_constants(constants, "delta")
         backtracking = overrides.get("step") == "backtracking"
         if overrides.get("step") not in _OF_L and overrides.get("curvature") is not None:
             curvature = check_real("curvature", overrides["curvature"])
         else:
-            L, D = cls.requires_parameters(constants, "L_f", "D")
+            L, D = cls.schedule_constants(constants, "L_f", "D")
             if backtracking:
                 L = max(_GROWTH * L, overrides.get("smoothness") or 0.0)
             elif overrides.get("step") == "short":

@@ -65,19 +65,19 @@ class Guarantee:
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 
-def gap(bound_text: str = "epsilon", bound: Bound = accuracy) -> Guarantee:
+def gap_guarantee(bound_text: str = "epsilon", bound: Bound = accuracy) -> Guarantee:
     """Return the promise of a bound on the expected Frank-Wolfe gap V at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
-def mapping(
+def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
 ) -> Guarantee:
     """Return the promise of a bound on the squared gradient mapping at a lambda."""
     return _make_squared_criterion(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
-def gradient(
+def gradient_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = accuracy
 ) -> Guarantee:
     """Return the promise of a bound on the squared gradient."""

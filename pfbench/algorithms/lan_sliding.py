@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
-from pfbench.algorithms.guarantee import Guarantee, mapping
+from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.algorithms.sliding import Sliding, condg
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, positive
@@ -65,7 +65,7 @@ class ConvexCGS(Algorithm):
         beta gamma/Gamma grows, Gamma_k = 6/(k(k+1)(k+2)), so f(y_k) - min f <= beta_k gamma_k D^2/2
         + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
         """
-        L, D = cls.requires_parameters(constants, "L_f", "D")
+        L, D = cls.schedule_constants(constants, "L_f", "D")
         size = 7.5 * L * D * D
         N = smallest_integer(lambda N: size / ((N + 1.0) * (N + 2.0)) <= epsilon)
         return cls.from_schedule(overrides, iterations=N, smoothness=L, diameter=D)
@@ -97,7 +97,7 @@ class NCGSSpider(Sliding, SamplingAlgorithm):
     cites = ("lan2020",)
     counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = mapping("1/L")
+    guarantee = mapping_guarantee("1/L")
     scale_dependence = ""
 
     tolerance: float = positive(MISSING, "eta, gap at which condg stops")
@@ -112,7 +112,7 @@ class NCGSSpider(Sliding, SamplingAlgorithm):
         """
         L, (delta,) = (
             cls.smoothness_drawn(constants, overrides),
-            cls.requires_parameters(constants, "delta"),
+            cls.schedule_constants(constants, "delta"),
         )
         T = round_up(math.sqrt(constants.n))
         return cls.from_schedule(

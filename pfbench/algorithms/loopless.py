@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.algorithms.guarantee import gradient, mapping, square
+from pfbench.algorithms.guarantee import gradient_guarantee, mapping_guarantee, square
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
@@ -32,7 +32,7 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
-_SQUARED = gradient(bound_text="epsilon^2", bound=square)
+_SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=square)
 
 
 def page_sizes(n: int) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
 
 
-def smooth_schedule(error: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
+def max_step_schedule(error: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
     """Return the largest step for c^2 = error, and T with 2 h0/(eta T) <= epsilon^2."""
     step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
@@ -79,7 +79,7 @@ class LooplessMethod(ProximalMethod):
     requires = frozenset({"gradient", "difference"}) | SMOOTH
     schedule_parameters = ProximalMethod.schedule_parameters | {"refresh"}
     guarantee = _SQUARED
-    estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
+    estimator_class: ClassVar[type[PAGE | LSVRG]] = PAGE
 
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
@@ -87,7 +87,7 @@ class LooplessMethod(ProximalMethod):
     @property
     def estimator(self) -> Estimator:
         """The class's estimator with this batch and chance."""
-        return self.estimates(self.batch, self.refresh)
+        return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEMethod(LooplessMethod):
@@ -101,10 +101,10 @@ class PAGEMethod(LooplessMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), so c = 1 and eta = 0.618/L; T of 2 h0/(eta T) <= epsilon^2."""
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         sizes = page_sizes(constants.n)
         return cls.from_schedule(
-            overrides, **sizes, **smooth_schedule(page_error_constant(**sizes), L, h0, epsilon)
+            overrides, **sizes, **max_step_schedule(page_error_constant(**sizes), L, h0, epsilon)
         )
 
 
@@ -117,7 +117,7 @@ class ProxPAGE(LooplessMethod):
     cites = ("li2021page",)
     counts = f"{LooplessMethod.counts}, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = mapping("1/(4 L)", bound_text="epsilon^2", bound=square)
+    guarantee = mapping_guarantee("1/(4 L)", bound_text="epsilon^2", bound=square)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -127,7 +127,7 @@ class ProxPAGE(LooplessMethod):
         falls by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2
         at least; c^2 <= 12 is what is needed, and here c = 1.
         """
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
             overrides,
             iterations=max(1, round_up(16.0 * L * h0 / epsilon**2)),
@@ -143,19 +143,19 @@ class LSVRGMethod(LooplessMethod):
     summary = "loopless SVRG for non-convex f, unconstrained"
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG; the coin is flipped before the step"
     cites = ("kovalev2020",)
-    estimates = LSVRG
+    estimator_class = LSVRG
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """p = min(1, 2 n^(-1/3)), b = n^(2/3), so c <= 1; eta and T as for PAGE."""
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
         sizes: dict[str, Any] = {
             "batch": round_up(n ** (2 / 3)),
             "refresh": min(1.0, 2.0 * n ** (-1 / 3)),
         }
         return cls.from_schedule(
-            overrides, **sizes, **smooth_schedule(lsvrg_error_constant(**sizes), L, h0, epsilon)
+            overrides, **sizes, **max_step_schedule(lsvrg_error_constant(**sizes), L, h0, epsilon)
         )
 
 
@@ -200,10 +200,10 @@ class ZeroSARAHMethod(ProximalMethod):
                 f"the schedule of {cls.name} is that of a full table: leave table=zero out, or "
                 "give its parameters explicitly."
             )
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))
         lam = renewal_probability(n, b) / 2.0
-        schedule = smooth_schedule(zerosarah_error_constant(n, b, lam), L, h0, epsilon)
+        schedule = max_step_schedule(zerosarah_error_constant(n, b, lam), L, h0, epsilon)
         return cls.from_schedule(overrides, batch=b, table_weight=lam, **schedule)
 
 

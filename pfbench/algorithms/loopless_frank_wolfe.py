@@ -28,9 +28,9 @@ from pfbench.algorithms.base import (
     round_up,
     smallest_integer,
 )
-from pfbench.algorithms.guarantee import Guarantee, gap
+from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
 from pfbench.algorithms.loopless import page_sizes, renewal_probability
-from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
@@ -70,7 +70,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     cites = ("yurtsever2019", "lan2020")
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
     requires = _DIFFERENCES
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     batch: int = integer(MISSING, "b, drawn with replacement")
     period: int = integer(MISSING, "q, iterations between full gradients")
@@ -84,10 +84,12 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
         L = cls.smoothness_drawn(constants, overrides)
-        D, h0 = cls.requires_parameters(constants, "D", "delta")
+        D, h0 = cls.schedule_constants(constants, "D", "delta")
         root = math.sqrt(constants.n)
         sizes = {"batch": round_up(root), "period": round_down(root)}
-        return cls.from_schedule(overrides, **sizes, **constant_step(1.5, L, D, h0, epsilon))
+        return cls.from_schedule(
+            overrides, **sizes, **constant_step_schedule(1.5, L, D, h0, epsilon)
+        )
 
 
 # --- with a coin ----------------------------------------------------------------------------------
@@ -100,15 +102,15 @@ class LooplessFW(StochasticFrankWolfe):
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"refresh"}
-    guarantee = gap()
-    estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
+    guarantee = gap_guarantee()
+    estimator_class: ClassVar[type[PAGE | LSVRG]] = PAGE
 
     refresh: float = positive(MISSING, "p, chance of a full gradient", upper=1.0)
 
     @property
     def estimator(self) -> Estimator:
         """The class's estimator with this batch and chance."""
-        return self.estimates(self.batch, self.refresh)
+        return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEFW(LooplessFW):
@@ -122,9 +124,9 @@ class PAGEFW(LooplessFW):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, p = b/(n + b), so c = 1; T and gamma as for spider-fw."""
-        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         return cls.from_schedule(
-            overrides, **page_sizes(constants.n), **constant_step(1.5, L, D, h0, epsilon)
+            overrides, **page_sizes(constants.n), **constant_step_schedule(1.5, L, D, h0, epsilon)
         )
 
 
@@ -135,7 +137,7 @@ class LSVRGFW(LooplessFW):
     summary = "Frank-Wolfe with loopless SVRG gradients"
     source = "Kovalev, Horvath, Richtarik 2020, its estimate"
     cites = ("kovalev2020",)
-    estimates = LSVRG
+    estimator_class = LSVRG
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -143,12 +145,12 @@ class LSVRGFW(LooplessFW):
 
         |x_t - w| is at most gamma D times the age of w, whose mean square is (1-p)(2-p)/p^2.
         """
-        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         n = constants.n
         b, p = round_up(n ** (2 / 3) / 2.0), min(1.0, 2.0 * n ** (-1 / 3))
         c = math.sqrt((1.0 - p) * (2.0 - p) / b) / p
         return cls.from_schedule(
-            overrides, batch=b, refresh=p, **constant_step(0.5 + c, L, D, h0, epsilon)
+            overrides, batch=b, refresh=p, **constant_step_schedule(0.5 + c, L, D, h0, epsilon)
         )
 
 
@@ -166,7 +168,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
     counts = "T iterations: SFO n + 2b(T-1), LO T"
     requires = frozenset({"table", "lo"})
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"table_weight"}
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     table_weight: float = positive(MISSING, "lambda, weight of the table's mean", upper=1.0)
 
@@ -178,12 +180,12 @@ class ZeroSARAHFW(StochasticFrankWolfe):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b; c^2 = 4/(ab), a = lambda (2 - lambda)."""
-        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))
         lam = renewal_probability(constants.n, b) / 2.0
         error = 0.5 + 2.0 / math.sqrt(lam * (2.0 - lam) * b)
         return cls.from_schedule(
-            overrides, batch=b, table_weight=lam, **constant_step(error, L, D, h0, epsilon)
+            overrides, batch=b, table_weight=lam, **constant_step_schedule(error, L, D, h0, epsilon)
         )
 
 
@@ -198,7 +200,7 @@ class StormFW(StochasticFrankWolfe):
     counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
     requires = _BATCHES
     schedule_parameters = StochasticFrankWolfe.schedule_parameters | {"alpha", "snapshot"}
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
     snapshot: int | None = integer(None, "b0, batch of the first estimate; b if not given")
@@ -216,7 +218,7 @@ class StormFW(StochasticFrankWolfe):
         gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
         T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3 h0/T)^(1/3) in the limit.
         """
-        L, D, h0, sigma2 = cls.requires_parameters(constants, "L", "D", "delta", "sigma2")
+        L, D, h0, sigma2 = cls.schedule_constants(constants, "L", "D", "delta", "sigma2")
         sigma = math.sqrt(sigma2)
 
         def gamma(T: int) -> float:
@@ -298,7 +300,7 @@ class OneSFW(OneSampleFW):
         (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, and t(t+1)(f(x_t) - min f)
         telescopes.
         """
-        L, D, sigma2 = cls.requires_parameters(constants, "L", "D", "sigma2")
+        L, D, sigma2 = cls.schedule_constants(constants, "L", "D", "sigma2")
         error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * L * L * D * D)
         T = smallest_integer(
             lambda T: error / math.sqrt(T) + 2.0 * L * D * D / (T + 1.0) <= epsilon
@@ -327,7 +329,7 @@ class MomentumSFW(OneSampleFW):
         E|e_t| is at most (sigma + 2.06 L D)/(t+1)^(1/3): noise by induction, and 2.06 is above the
         largest that the recursion of the bias takes, computed for t up to 2 10^6; its limit is 2.
         """
-        L, D, sigma2 = cls.requires_parameters(constants, "L_f", "D", "sigma2")
+        L, D, sigma2 = cls.schedule_constants(constants, "L_f", "D", "sigma2")
         error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
         T = smallest_integer(
             lambda T: error * T ** (-1 / 3) + 2.0 * L * D * D / (T + 1.0) <= epsilon
@@ -367,7 +369,7 @@ class PAGEConvexFW(ConvexFW):
         E|e_t|^2 <= K (L D gamma_t)^2, as gamma falls by p/5 of itself at most, and f(x_t) - min f
         <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
         """
-        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
+        L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         sizes = page_sizes(constants.n)
         b, p = sizes["batch"], sizes["refresh"]
         s = round_up(5.0 / p)
@@ -406,7 +408,7 @@ class SpiderConvexFW(ConvexFW):
         2^s steps of at most 2D/(2^s + 1) make |e_t| at most 4 L D/(t+2) in the mean square, and
         t(t+1)(f(x_t) - min f) grows by (8 + 2) L D^2 a step at most.
         """
-        L, D = cls.requires_parameters(constants, "L", "D")
+        L, D = cls.schedule_constants(constants, "L", "D")
         return cls.from_schedule(
             overrides, iterations=max(1, round_up(10.0 * L * D * D / epsilon) - 1)
         )

@@ -71,12 +71,12 @@ class Natasha15(Algorithm):
         The source states orders only; the constants here are 1, and T is
         L^(2/3) sigma^(1/3) h0 B^(2/3)/epsilon^2, its count of proximal maps.
         """
-        L, h0, V = cls.requires_parameters(constants, "L_max", "delta", "sigma2")
+        L, h0, V = cls.schedule_constants(constants, "L_max", "delta", "sigma2")
         n = constants.n
         if "sigma" in overrides:
             sigma = check_real("sigma", overrides["sigma"], above=0.0)
         else:
-            sigma = min(L, max(cls.requires_parameters(constants, "ell")[0], epsilon * L))
+            sigma = min(L, max(cls.schedule_constants(constants, "ell")[0], epsilon * L))
         B = check_integer(
             "snapshot",
             overrides.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))),

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
-from pfbench.algorithms.guarantee import gap
+from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, parameter, positive
@@ -47,7 +47,9 @@ from pfbench.points import combine, inner, keep
 class NFWU(EstimatorAlgorithm):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
 
-    guarantee = gap("2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D)
+    guarantee = gap_guarantee(
+        "2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D
+    )
 
     output: str = parameter("uniform", "uniform (the paper's), or last")
     iterations: int = integer(MISSING, "T")
@@ -62,7 +64,7 @@ class NFWU(EstimatorAlgorithm):
             raise InputError("restarts and probability both set the number of runs: give one.")
 
     @property
-    def runs(self) -> int:
+    def run_count(self) -> int:
         """k, the number of independent runs; 1 unless restarts or probability is given."""
         if self.probability is not None:
             return round_up(math.log2(1.0 / self.probability))
@@ -71,16 +73,16 @@ class NFWU(EstimatorAlgorithm):
     @property
     def asks(self) -> frozenset[str]:
         """`requires`, and the full gradient where the best of several runs is chosen by it."""
-        return self.requires | {"gradient"} if self.runs > 1 else self.requires
+        return self.requires | {"gradient"} if self.run_count > 1 else self.requires
 
     @property
     def anytime(self) -> bool:
         """See `Algorithm.anytime`; the best of several runs has them end at T."""
-        return self.runs == 1
+        return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code; several runs as in remark 3.1."""
-        if self.runs > 1:
+        if self.run_count > 1:
             yield from self.run_restarts(ask, x, rng)
             return
         estimate = self.estimator.start(ask, rng)
@@ -96,7 +98,7 @@ class NFWU(EstimatorAlgorithm):
         """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
         nfwu = replace(self, restarts=None, probability=None)
         start, best, lower = keep(x0), keep(x0), math.inf
-        for _ in range(self.runs):
+        for _ in range(self.run_count):
             t0 = int(rng.integers(self.iterations)) if self.output == "uniform" else -1
             candidate = None
             for t, state in enumerate(nfwu.run(ask, keep(start), rng)):
@@ -112,7 +114,9 @@ class NFWU(EstimatorAlgorithm):
 
     @classmethod
     @abstractmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> Mapping[str, Any]:
+    def estimator_parameters(
+        cls, epsilon: float, L: float, constants: Constants
+    ) -> Mapping[str, Any]:
         """Return the theorem's batch and, where there are, period, chance or weight."""
 
     @classmethod
@@ -124,7 +128,7 @@ class NFWU(EstimatorAlgorithm):
         Refused
             If epsilon > L D (the weight would exceed 1) or a constant is missing.
         """
-        L, D, delta = cls.requires_parameters(constants, "L", "D", "delta")
+        L, D, delta = cls.schedule_constants(constants, "L", "D", "delta")
         if epsilon > L * D:
             raise RefusedError(
                 f"the schedule of {cls.name} needs epsilon <= L D = {L * D:.6g} (the weight "
@@ -134,7 +138,7 @@ class NFWU(EstimatorAlgorithm):
             overrides,
             iterations=max(1, round_up(L * delta / epsilon**2)),
             step=epsilon / (L * D),
-            **cls.sample_sizes(epsilon, L, constants),
+            **cls.estimator_parameters(epsilon, L, constants),
         )
 
 
@@ -154,9 +158,9 @@ class NFWUSG(NFWU):
         return SG(self.batch)
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """S = 4 sigma^2/epsilon^2."""
-        (sigma2,) = cls.requires_parameters(constants, "sigma2")
+        (sigma2,) = cls.schedule_constants(constants, "sigma2")
         return {"batch": max(1, round_up(4.0 * sigma2 / epsilon**2))}
 
 
@@ -166,14 +170,14 @@ class EpochNFWU(NFWU):
 
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
+    estimator_class: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
     period: int = integer(MISSING, "p, iterations between full gradients")
 
     @property
     def estimator(self) -> Estimator:
         """The class's estimator with this batch and period."""
-        return self.estimates(self.batch, self.period)
+        return self.estimator_class(self.batch, self.period)
 
 
 class NFWUSVRG(EpochNFWU):
@@ -183,10 +187,10 @@ class NFWUSVRG(EpochNFWU):
     summary = "normalised Frank-Wolfe with SVRG gradients"
     source = "shen2019 algorithm 1 with GE 2"
     cites = ("shen2019",)
-    estimates = SVRG
+    estimator_class = SVRG
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """S = 4 n^(2/3), p = n^(1/3)."""
         n = constants.n
         return {"batch": round_up(4.0 * n ** (2 / 3)), "period": round_down(n ** (1 / 3))}
@@ -199,10 +203,10 @@ class NFWUSPIDERG(EpochNFWU):
     summary = "normalised Frank-Wolfe with SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 3"
     cites = ("shen2019",)
-    estimates = SPIDERG
+    estimator_class = SPIDERG
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """S = 4 sqrt n, p = sqrt n."""
         root = math.sqrt(constants.n)
         return {"batch": round_up(4.0 * root), "period": round_down(root)}
@@ -225,12 +229,12 @@ class NFWUCASVRG(CurvatureNFWU):
     summary = "normalised Frank-Wolfe with curvature-aided SVRG gradients"
     source = "shen2019 algorithm 1 with GE 4"
     cites = ("shen2019",)
-    estimates = CASVRG
+    estimator_class = CASVRG
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p; S = 1, p = L/sqrt(L2 epsilon) if small."""
-        n, L2 = constants.n, cls.requires_parameters(constants, "L2_ms")[0]
+        n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
             return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
         p = round_down(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
@@ -244,12 +248,12 @@ class NFWUCASPIDERG(CurvatureNFWU):
     summary = "normalised Frank-Wolfe with curvature-aided SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 5"
     cites = ("shen2019",)
-    estimates = CASPIDERG
+    estimator_class = CASPIDERG
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p); S = 4/3, p = (L^2/(L2 epsilon))^(2/3)."""
-        n, L2 = constants.n, cls.requires_parameters(constants, "L2_ms")[0]
+        n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):
             p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
             return {"batch": round_up(4 / 3), "period": p}
@@ -267,14 +271,14 @@ class LooplessNFWU(NFWU):
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
     schedule_parameters = NFWU.schedule_parameters | {"refresh"}
-    estimates: ClassVar[type[PAGE | LSVRG]]
+    estimator_class: ClassVar[type[PAGE | LSVRG]]
 
     refresh: float = positive(MISSING, "q, chance of a full gradient", upper=1.0)
 
     @property
     def estimator(self) -> Estimator:
         """The class's estimator with this batch and chance."""
-        return self.estimates(self.batch, self.refresh)
+        return self.estimator_class(self.batch, self.refresh)
 
 
 class NFWUPAGE(LooplessNFWU):
@@ -284,10 +288,10 @@ class NFWUPAGE(LooplessNFWU):
     summary = "normalised Frank-Wolfe with PAGE gradients"
     source = "shen2019 algorithm 1 with the estimate of Li, Bao, Zhang, Richtarik 2021"
     cites = ("shen2019", "li2021page")
-    estimates = PAGE
+    estimator_class = PAGE
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
         """q = min(1, sqrt(8/n)), S = 4(1-q)/q: the error is (1-q) epsilon^2/(qS) at most."""
         q = min(1.0, math.sqrt(8.0 / constants.n))
         return {"batch": max(1, round_up(4.0 * (1.0 - q) / q)), "refresh": q}
@@ -300,10 +304,10 @@ class NFWULSVRG(LooplessNFWU):
     summary = "normalised Frank-Wolfe with loopless SVRG gradients"
     source = "shen2019 algorithm 1 with the estimate of Kovalev, Horvath, Richtarik 2020"
     cites = ("shen2019", "kovalev2020")
-    estimates = LSVRG
+    estimator_class = LSVRG
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
         """q = min(1, (32/n)^(1/3)), S = 4(1-q)(2-q)/q^2, four times the age's mean square."""
         q = min(1.0, (32.0 / constants.n) ** (1 / 3))
         return {"batch": max(1, round_up(4.0 * (1.0 - q) * (2.0 - q) / q**2)), "refresh": q}
@@ -330,12 +334,12 @@ class NFWUSTORM(NFWU):
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+    def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
         """alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
 
         The error is at most max(sigma^2/b0, 2 epsilon sigma/S), where a step has length epsilon/L.
         """
-        (sigma2,) = cls.requires_parameters(constants, "sigma2")
+        (sigma2,) = cls.schedule_constants(constants, "sigma2")
         ratio = math.sqrt(sigma2) / epsilon
         return {
             "batch": max(1, round_up(8.0 * ratio)),

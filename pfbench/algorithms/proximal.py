@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import EstimatorAlgorithm, round_down, round_up
-from pfbench.algorithms.guarantee import Guarantee, gradient, mapping, square
+from pfbench.algorithms.guarantee import Guarantee, gradient_guarantee, mapping_guarantee, square
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -79,7 +79,7 @@ class ProxGD(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """min over k <= t of |G_{1/L}(x_k)| <= sqrt(2 L h0/(t+1)) <= epsilon."""
-        L, h0 = cls.requires_parameters(constants, "L_f", "delta")
+        L, h0 = cls.schedule_constants(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
         return cls.from_schedule(overrides, iterations=iterations, step=1.0 / L)
 
@@ -104,7 +104,7 @@ class ProxSGD(ProximalMethod):
     cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
-    guarantee = mapping("1/(2 L)")
+    guarantee = mapping_guarantee("1/(2 L)")
 
     batch: int = integer(MISSING, "b")
 
@@ -119,7 +119,7 @@ class ProxSGD(ProximalMethod):
 
         From their descent with alpha gamma - L gamma^2 = 1/(4L), and |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
-        L, h0, sigma2 = cls.requires_parameters(constants, "L", "delta", "sigma2")
+        L, h0, sigma2 = cls.schedule_constants(constants, "L", "delta", "sigma2")
         return cls.from_schedule(
             overrides,
             iterations=max(1, round_up(16.0 * L * h0 / epsilon)),
@@ -141,7 +141,7 @@ class ProxSVRG(ProximalMethod):
     cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    guarantee = mapping("1/(3 L)")
+    guarantee = mapping_guarantee("1/(3 L)")
 
     batch: int = integer(MISSING, "b")
     period: int = integer(MISSING, "m, iterations between full gradients")
@@ -154,7 +154,7 @@ class ProxSVRG(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 18 L h0/T <= epsilon with b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
         return cls.from_schedule(
             overrides,
@@ -199,7 +199,7 @@ class ProxSVRGPlus(ProxSVRG):
     )
     requires = ProxSVRG.requires | {"batch"}
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = mapping("1/(6 L)")
+    guarantee = mapping_guarantee("1/(6 L)")
     scale_dependence = (
         "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
     )
@@ -228,12 +228,12 @@ class ProxSVRGPlus(ProxSVRG):
         least, e the error of the estimate, plus 5L/2 times the square of its length, which pays for
         the error that the epoch has gathered if m^2 <= b.
         """
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
         batch = check_integer("batch", overrides.get("batch", best), minimum=1)
         snapshot = None
         if overrides.get("online"):
-            (sigma2,) = cls.requires_parameters(constants, "sigma2")
+            (sigma2,) = cls.schedule_constants(constants, "sigma2")
             B = max(1, round_up(6.0 * sigma2 / epsilon))
             snapshot = B if constants.n > B else None
         return cls.from_schedule(
@@ -272,7 +272,7 @@ class ProxSAGA(ProximalMethod):
     cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
-    guarantee = mapping("1/(5 L)")
+    guarantee = mapping_guarantee("1/(5 L)")
 
     batch: int = integer(MISSING, "b")
 
@@ -284,7 +284,7 @@ class ProxSAGA(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 50 L h0/(3T) <= epsilon with b = n^(2/3), eta = 1/(5L), L = L_max."""
-        L, h0 = cls.requires_parameters(constants, "L_max", "delta")
+        L, h0 = cls.schedule_constants(constants, "L_max", "delta")
         return cls.from_schedule(
             overrides,
             iterations=max(1, round_up(50.0 * L * h0 / (3.0 * epsilon))),
@@ -302,7 +302,7 @@ class SmoothSAGA(ProxSAGA):
     cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
-    guarantee = gradient()
+    guarantee = gradient_guarantee()
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -311,7 +311,7 @@ class SmoothSAGA(ProxSAGA):
         The source's bound lacks the last factor. With equal f_i SAGA is gradient descent with this
         step, whose exact worst case needs it.
         """
-        L, h0 = cls.requires_parameters(constants, "L_max", "delta")
+        L, h0 = cls.schedule_constants(constants, "L_max", "delta")
         n = constants.n
         scale = 3.0 * L * n ** (2 / 3)
         missing = 1.0 - 1.0 / (12.0 * n ** (2 / 3))
@@ -340,7 +340,7 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     schedule_parameters = ProximalMethod.schedule_parameters | {"snapshot"}
-    guarantee = mapping("1/(2 L)", bound_text="epsilon^2", bound=square)
+    guarantee = mapping_guarantee("1/(2 L)", bound_text="epsilon^2", bound=square)
 
     batch: int = integer(MISSING, "S")
     period: int = integer(MISSING, "q, iterations between reference gradients")
@@ -352,18 +352,18 @@ class ProxSpiderBoost(ProximalMethod):
         return SPIDERG(self.batch, self.period, self.snapshot)
 
     @classmethod
-    def bound(cls) -> float:
+    def bound_constant(cls) -> float:
         """Return the constant c of E|G|^2 <= c L Delta/T."""
         return 20.0
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """E|G_eta|^2 <= 20 L Delta/T <= epsilon^2 with q = S = sqrt n, eta = 1/(2L)."""
-        L, delta = cls.requires_parameters(constants, "L", "delta")
+        L, delta = cls.schedule_constants(constants, "L", "delta")
         root = math.sqrt(constants.n)
         return cls.from_schedule(
             overrides,
-            iterations=max(1, round_up(cls.bound() * L * delta / epsilon**2)),
+            iterations=max(1, round_up(cls.bound_constant() * L * delta / epsilon**2)),
             step=1.0 / (2.0 * L),
             batch=round_up(root),
             period=round_down(root),
@@ -381,7 +381,7 @@ class SpiderBoost(ProxSpiderBoost):
     requires = ProxSpiderBoost.requires | SMOOTH
 
     @classmethod
-    def bound(cls) -> float:
+    def bound_constant(cls) -> float:
         """Return the constant of wang2019 theorem 1, derived (the paper prints O(.))."""
         return 4.0
 

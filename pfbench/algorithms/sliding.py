@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, round_down, round_up, smallest_integer
-from pfbench.algorithms.guarantee import Guarantee, mapping
+from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -21,7 +21,7 @@ from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
 from pfbench.estimators import SVRG
-from pfbench.points import combine, descent, keep, shift, tilt
+from pfbench.points import combine, gap_and_distance, keep, shift, tilt
 
 _MOVES = 1e-15
 """A weight below this moves no point by more than rounding."""
@@ -41,7 +41,7 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
     while True:
         g = tilt(l, x, u, 1.0 / lam)
         v = ask.lo(g)
-        gap, length = descent(g, x, v)
+        gap, length = gap_and_distance(g, x, v)
         if gap <= eta:
             return x
         xi = min(1.0, gap * lam / length**2)
@@ -101,18 +101,18 @@ class NCGS(Sliding):
     cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
-    guarantee = mapping("1/(2 L)", "least")
+    guarantee = mapping_guarantee("1/(2 L)", "least")
 
     option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """qu2018 theorem 1: the bound of the option on min_k |G|^2 is at most epsilon."""
-        L, delta = cls.requires_parameters(constants, "L_f", "delta")
+        L, delta = cls.schedule_constants(constants, "L_f", "delta")
         if overrides.get("option", 1) == 1:
             N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
         else:
-            D, M, ell = cls.requires_parameters(constants, "D", "M", "ell")
+            D, M, ell = cls.schedule_constants(constants, "D", "M", "ell")
 
             def bound(N: int) -> float:
                 return (
@@ -158,7 +158,7 @@ class StochasticNCGS(Sliding):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """qu2018 theorem 2, in its provable form: the bound is at most epsilon, eta = chi = 1/N."""
-        L, ell, D, M, sigma2 = cls.requires_parameters(constants, "L", "ell", "D", "M", "sigma2")
+        L, ell, D, M, sigma2 = cls.schedule_constants(constants, "L", "ell", "D", "M", "sigma2")
 
         def bound(N: int) -> float:
             return (
@@ -194,7 +194,7 @@ class NCGSVR(Sliding):
     cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = mapping("1/(3 L)")
+    guarantee = mapping_guarantee("1/(3 L)")
 
     batch: int = integer(MISSING, "b")
     period: int = integer(MISSING, "m, iterations between full gradients")
@@ -205,7 +205,7 @@ class NCGSVR(Sliding):
 
         The theorem needs m^2 <= 12 b, which holds for every n.
         """
-        L, delta = cls.requires_parameters(constants, "L", "delta")
+        L, delta = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
@@ -278,7 +278,7 @@ class CGS(Algorithm):
         if name in parameters:
             return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
-        return cls.requires_parameters(constants, constant)[0]
+        return cls.schedule_constants(constants, constant)[0]
 
     def eta(self, t: int, k: int) -> float:
         """Return the gap at which condg stops in inner iteration k of outer iteration t."""
@@ -329,7 +329,7 @@ class STORC(CGS):
         """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)
-        L_max, ell = cls.requires_parameters(constants, "L_max", "ell")
+        L_max, ell = cls.schedule_constants(constants, "L_max", "ell")
         N = round_up(8.0 * math.sqrt(L / sigma))
         mixed = (L_max + ell) * (1.0 + ell / sigma)
         m = 5200.0 * N * L_max / sigma if ell == 0.0 else 8000.0 * N * mixed / sigma

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import EstimatorAlgorithm, round_up, smallest_integer
-from pfbench.algorithms.guarantee import Guarantee, gradient
+from pfbench.algorithms.guarantee import Guarantee, gradient_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
@@ -55,7 +55,7 @@ class SARAH(Recursive):
     cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
-    guarantee = gradient()
+    guarantee = gradient_guarantee()
 
     output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
     step: float = positive(MISSING, "eta")
@@ -66,7 +66,7 @@ class SARAH(Recursive):
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
-        L, h0 = cls.requires_parameters(constants, "L", "delta")
+        L, h0 = cls.schedule_constants(constants, "L", "delta")
         b = check_integer(
             "batch", overrides.get("batch", round_up(math.sqrt(constants.n))), minimum=1
         )
@@ -127,7 +127,7 @@ class Spider(Recursive):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """K = floor(4 L Delta/epsilon^2) + 1, q = S = sqrt n, n0 = 1: E|grad f| <= 5 epsilon."""
-        L, delta = cls.requires_parameters(constants, "L", "delta")
+        L, delta = cls.schedule_constants(constants, "L", "delta")
         root = round_up(math.sqrt(constants.n))
         return cls.from_schedule(
             overrides,
@@ -176,7 +176,7 @@ class ProxSpiderBoostM(Recursive):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """beta = 1/(8L), q = S = sqrt n; T of prox-spiderboost (theorem 3 prints O(.) only)."""
-        L, delta = cls.requires_parameters(constants, "L", "delta")
+        L, delta = cls.schedule_constants(constants, "L", "delta")
         root = math.sqrt(constants.n)
         return cls.from_schedule(
             overrides,

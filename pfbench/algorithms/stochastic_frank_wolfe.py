@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import EstimatorAlgorithm, round_up
-from pfbench.algorithms.guarantee import gap
+from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
@@ -49,7 +49,9 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
             yield State(x, at, g, coin=latest_coin(estimate))
 
 
-def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -> dict[str, Any]:
+def constant_step_schedule(
+    error: float, L: float, D: float, h0: float, epsilon: float
+) -> dict[str, Any]:
     """Return T and gamma that make h0/(T gamma) + error L D^2 gamma at most epsilon.
 
     The best gamma is sqrt(h0/(error T L D^2)), which gives 2 sqrt(error L D^2 h0/T); T is raised
@@ -70,7 +72,7 @@ class SFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     @property
     def estimator(self) -> SG:
@@ -80,7 +82,7 @@ class SFW(StochasticFrankWolfe):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """b = T, gamma = sqrt(2 h0/(T L D^2)): (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon."""
-        L, D, h0, sigma2 = cls.requires_parameters(constants, "L", "D", "delta", "sigma2")
+        L, D, h0, sigma2 = cls.schedule_constants(constants, "L", "D", "delta", "sigma2")
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
         T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
         return cls.from_schedule(
@@ -98,7 +100,7 @@ class SVFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     period: int = integer(MISSING, "m, iterations between full gradients")
 
@@ -111,8 +113,8 @@ class SVFW(StochasticFrankWolfe):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D, so 3/2 L D^2 gamma."""
         m = round_up(constants.n ** (1 / 3))
-        L, D, h0 = cls.requires_parameters(constants, "L", "D", "delta")
-        schedule = constant_step(1.5, L, D, h0, epsilon)
+        L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
+        schedule = constant_step_schedule(1.5, L, D, h0, epsilon)
         return cls(**schedule | {"period": m, "batch": m * m} | overrides)
 
 
@@ -130,7 +132,7 @@ class SAGAFW(StochasticFrankWolfe):
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
     )
-    guarantee = gap()
+    guarantee = gap_guarantee()
 
     option: str = one_of_values(
         "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
@@ -148,14 +150,16 @@ class SAGAFW(StochasticFrankWolfe):
         A stored gradient is about n/b iterations old. With option=claimed b = n^(1/3) and the
         source's step, as for svfw.
         """
-        L, D, h0 = cls.requires_parameters(constants, "L_max", "D", "delta")
+        L, D, h0 = cls.schedule_constants(constants, "L_max", "D", "delta")
         n = constants.n
         if overrides.get("option") == "claimed":
-            schedule = constant_step(1.5, L, D, h0, epsilon) | {"batch": round_up(n ** (1 / 3))}
+            schedule = constant_step_schedule(1.5, L, D, h0, epsilon) | {
+                "batch": round_up(n ** (1 / 3))
+            }
         else:
             b = round_up(n ** (2 / 3))
             error = 0.5 + math.sqrt(2.0) * n / b**1.5
-            schedule = constant_step(error, L, D, h0, epsilon) | {"batch": b}
+            schedule = constant_step_schedule(error, L, D, h0, epsilon) | {"batch": b}
         return cls(**schedule | overrides)
 
 

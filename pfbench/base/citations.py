@@ -35,7 +35,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
 
 def _citations_by_authors(part: str) -> Iterator[str]:
     """Yield one paper for each first author and year that are named."""
-    named = [key for key in REFERENCES if _names(part, key)]
+    named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
         ends = {key: re.split(r"\d{4}", key)[1] for key in keys}  # what follows the year
@@ -43,7 +43,7 @@ def _citations_by_authors(part: str) -> Iterator[str]:
         yield max(reported or keys, key=lambda key: len(surnames(REFERENCES[key])))
 
 
-def _names(part: str, key: str) -> bool:
+def _cites_paper(part: str, key: str) -> bool:
     """Return whether a text has the year of a paper and its authors, of whom et al. leaves some."""
     reference = REFERENCES[key]
     authors = [_ascii(surname) for surname in surnames(reference)]

@@ -17,7 +17,7 @@ class InputError(PfbenchError, ValueError):
     """A bad parameter, name, selector or file given by the user; raised before any work."""
 
 
-class NotBegun(InputError):
+class FailedBeforeFirstQuery(InputError):
     """A method that raised before it queried an oracle; its cause is what it raised."""
 
 
@@ -78,7 +78,7 @@ class ErrorCollector:
     def __len__(self) -> int:
         return len(self._errors)
 
-    def collect(self) -> None:
+    def raise_collected(self) -> None:
         """Refuse what was noted, if anything was.
 
         Raises
@@ -105,7 +105,7 @@ def format_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {brief(error)}"
 
 
-def with_notes(error: BaseException) -> str:
+def format_error_with_notes(error: BaseException) -> str:
     """Return the type and the text of an error, and the notes added to it."""
     return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 

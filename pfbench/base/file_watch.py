@@ -69,7 +69,7 @@ def watch() -> Watch:
 
 
 @contextmanager
-def reading() -> Iterator[dict[str, str]]:
+def record_opened_files() -> Iterator[dict[str, str]]:
     """Yield a mapping that has, after the block, the files opened inside; see `Watch.digests`."""
     existing, digests = watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
@@ -81,12 +81,14 @@ def reading() -> Iterator[dict[str, str]]:
         existing.opened, existing.created = opened | existing.opened, created | existing.created
 
 
-def with_files(function: Callable[..., Any], *arguments: Any) -> tuple[Any, dict[str, str]]:
+def call_and_record_files(
+    function: Callable[..., Any], *arguments: Any
+) -> tuple[Any, dict[str, str]]:
     """Call a function; return with its value the files that user-defined code has read.
 
     In a worker these are all that were read there, as code may keep what it read before.
     """
-    with reading() as files:
+    with record_opened_files() as files:
         value = function(*arguments)
     return value, files if multiprocessing.parent_process() is None else watch().digests
 

@@ -33,7 +33,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 )
 
 
-def is_relative(value: Any) -> bool:
+def is_constant_formula(value: Any) -> bool:
     """Return whether a value is a formula: of these parts alone, with a constant, and a sign."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
@@ -55,7 +55,7 @@ def evaluate_relative(
     """
     return {
         name: _parse_number(name, value, constants, owner)
-        if name not in texts and is_relative(value)
+        if name not in texts and is_constant_formula(value)
         else value
         for name, value in parameters.items()
     }

@@ -167,7 +167,7 @@ def replace_file_by_module(selector: str) -> str:
     return _with_files(selector, lambda path: PurePath(path).stem)
 
 
-def relative_to_file(selector: str, file: Path) -> str:
+def resolve_relative_files(selector: str, file: Path) -> str:
     """Return a selector that names files from the folder of another file, as named from here."""
     return _with_files(selector, lambda path: str(file.parent / path))
 

@@ -31,7 +31,7 @@ def is_builtin(module: str) -> bool:
     return module.partition(".")[0] == "pfbench"
 
 
-def describe_unformatted(name: str) -> InputError:
+def name_format_error(name: str) -> InputError:
     """Return the error for a name that names a file alone, or nothing in it."""
     return InputError(
         f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in my_methods.py:MySpider."
@@ -55,7 +55,7 @@ def load(name: str) -> Any:
     """
     location, _, attribute = name.rpartition(":")
     if not (location and attribute):
-        raise describe_unformatted(name)
+        raise name_format_error(name)
     module = _module(location, module_name(name))
     try:
         with redirect_stdout(sys.stderr), _limit_import():
@@ -177,7 +177,7 @@ def instantiate_class(
             raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
         return obj
     arguments = _check_arguments(obj, selector, defaults, remedy)
-    with attribute_errors(str(selector)):
+    with blame_user_code(str(selector)):
         return obj(**arguments)
 
 
@@ -197,7 +197,7 @@ def load_user_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
 
 
 @contextmanager
-def attribute_errors(subject: str, remedy: str = "") -> Iterator[None]:
+def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
     """Say what it was of somebody's that raised what is raised inside."""
     try:
         yield

@@ -13,14 +13,14 @@ from pfbench.base.errors import RefusedError
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
 from pfbench.base.status import Status
-from pfbench.checking.examples import copies_of_old_points, moving_points
+from pfbench.checking.examples import explain_stale_points, make_moving_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
     CheckSkipped,
-    describe_defaults,
-    describe_points,
     format_brief,
+    locate_methods,
+    make_with_defaults,
 )
 from pfbench.checking.traced_runs import CALLS, RunRecord, RunRecords, entries, points_identical
 from pfbench.checking.uncounted_calls import (
@@ -28,9 +28,9 @@ from pfbench.checking.uncounted_calls import (
     UncountedCallDetector,
     format_counts,
     guard_oracles,
-    report_uncounted_calls,
+    refuse_uncounted_calls,
 )
-from pfbench.checking.unit_invariance import check_unit_invariance, schedule_keeps_units
+from pfbench.checking.unit_invariance import check_schedule_units, check_unit_invariance
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points import distance, infer_format, is_finite, keep
@@ -63,14 +63,14 @@ def check_algorithm(
         What it is tried on; a small convex problem that offers what it requires, if not given.
     """
     look = examination.run_check
-    points = describe_points(algorithm, "run")
+    points = locate_methods(algorithm, "run")
     if not look("it declares what it is", _check_declarations, algorithm, locations=points):
         return problem
     if not look(
         "it can be made",
         _check_construction,
         algorithm,
-        locations=describe_points(algorithm, "__init__"),
+        locations=locate_methods(algorithm, "__init__"),
     ):
         return problem
     created = with_default_parameters(algorithm)
@@ -96,7 +96,7 @@ def check_algorithm(
     ):
         look(check, point, locations=points)
     look("its run is the same in other units", check_unit_invariance, tried, locations=points)
-    look("its schedule is the same in other units", schedule_keeps_units, tried, locations=points)
+    look("its schedule is the same in other units", check_schedule_units, tried, locations=points)
     return on
 
 
@@ -153,7 +153,7 @@ def _check_declarations(algorithm: Any) -> str:
 
 
 def _check_construction(algorithm: Any) -> str:
-    defaults = describe_defaults(with_default_parameters, algorithm)
+    defaults = make_with_defaults(with_default_parameters, algorithm)
     arguments = {k: v for k, v in get_parameters(defaults).items() if v is not None}
     return (
         ", ".join(f"{name}={value}" for name, value in arguments.items()) or "it has no parameters"
@@ -219,7 +219,7 @@ class AlgorithmChecks(RunRecords):
         """Check: what is computed of the problem is what the ledger has counted."""
         with UncountedCallDetector(self.problem) as bypass:
             run, tally = self._run_with_tally()
-        report_uncounted_calls(bypass, self.accessed_privates, Counts(*tally.charged), run.total)
+        refuse_uncounted_calls(bypass, self.accessed_privates, Counts(*tally.charged), run.total)
         return f"{format_counts(run.total)}, all counted"
 
     def _run_with_tally(self) -> tuple[RunRecord, OracleTally]:
@@ -341,13 +341,13 @@ class AlgorithmChecks(RunRecords):
 
     def check_kept_points(self) -> str:
         """Check: it keeps a copy of each point that it needs later than the next one."""
-        on = moving_points()
+        on = make_moving_points_problem()
         try:
             resolve_run(on, self.algorithm).check_offered(on.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckSkipped(f"factored matrices do not fit: {error}") from error
         rng = np.random.default_rng(0)
-        with copies_of_old_points("move"):
+        with explain_stale_points("move"):
             ask = guard_oracles(on, on.open(rng), Ledger(CALLS))
             for state in islice(self.algorithm.run(ask, on.start(), rng), self.max_states):
                 keep(state.x)
@@ -363,7 +363,7 @@ class AlgorithmChecks(RunRecords):
                     "weights p_k >= 0, not all 0, of a weighted output",
                     format_brief(np.array(weights)),
                     {},
-                    describe_points(method, "output_weight"),
+                    locate_methods(method, "output_weight"),
                 )
         own = sum(state.output is not None for state in states)
         return f"{method.output}" + (f", and its own in {own} states" if own else "")
@@ -384,7 +384,7 @@ class AlgorithmChecks(RunRecords):
                 "the run of 7 iterations to begin that of 13, as it is declared anytime",
                 "their iterates differ",
                 {"iterations": 7},
-                describe_points(method, "run", "anytime"),
+                locate_methods(method, "run", "anytime"),
             )
         return "the run of 7 iterations begins that of 13"
 
@@ -406,6 +406,6 @@ class AlgorithmChecks(RunRecords):
                 "no fewer iterations for a smaller epsilon",
                 f"{counts} for 0.1, 0.05, 0.01",
                 {},
-                describe_points(self.algorithm, "theory"),
+                locate_methods(self.algorithm, "theory"),
             )
         return f"{', '.join(map(str, reported))} iterations for 0.1, 0.05, 0.01"

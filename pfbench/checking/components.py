@@ -11,9 +11,9 @@ from pfbench.checking.findings import (
     CheckFailed,
     CheckSkipped,
     TimeLimit,
-    check_has,
-    describe_points,
     format_brief,
+    locate_methods,
+    skip_unless_offered,
 )
 from pfbench.checking.lines import ProblemChecks, derivative, norm, restrict_to_line
 from pfbench.points import keep
@@ -34,8 +34,8 @@ class ComponentChecks(ProblemChecks):
     def mean(self) -> str:
         """Check: the gradient is the mean of all component gradients, and they are gradients."""
         problem, n = self.problem, self.problem.n
-        check_has(problem, "batch")
-        points = describe_points(problem, "component", "batch", "gradient")
+        skip_unless_offered(problem, "batch")
+        points = locate_methods(problem, "component", "batch", "gradient")
         x = self.space.member()
         everyone = np.arange(n)
         check_equal(
@@ -73,7 +73,10 @@ class ComponentChecks(ProblemChecks):
             derivatives = [
                 derivative(restrict_to_line(component, line)) for line in (first, second)
             ]
-            a, b = second.slope(derivatives[0][0]), first.slope(derivatives[1][0])
+            a, b = (
+                second.directional_derivative(derivatives[0][0]),
+                first.directional_derivative(derivatives[1][0]),
+            )
             sizes = [norm(derivative[0]) for derivative in derivatives]
             error = derivatives[0][1] * second.length + derivatives[1][1] * first.length
             scale = sizes[0] * second.length + sizes[1] * first.length
@@ -84,7 +87,7 @@ class ComponentChecks(ProblemChecks):
                     f"the derivative of component {i} to be symmetric, as that of any gradient",
                     f"<Ju, w> = {format_brief(a)}, <Jw, u> = {format_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
-                    describe_points(problem, "component", "batch"),
+                    locate_methods(problem, "component", "batch"),
                 )
 
     def _rounding(self, *points: Floats) -> float:
@@ -112,8 +115,8 @@ class ComponentChecks(ProblemChecks):
     def samples(self) -> str:
         """Batches and differences are means over the sample, with multiplicity."""
         problem, space, n = self.problem, self.space, self.problem.n
-        check_has(problem, "batch")
-        points = describe_points(problem, "batch")
+        skip_unless_offered(problem, "batch")
+        points = locate_methods(problem, "batch")
         for _ in TimeLimit(self.patience).rounds(6):
             x = space.member()
             y = space.sample_near(x)
@@ -134,7 +137,7 @@ class ComponentChecks(ProblemChecks):
                     problem.difference(S, keep(x), keep(y)),
                     mean - other,
                     {"x": x, "y": y, "S": S},
-                    describe_points(problem, "difference", "batch"),
+                    locate_methods(problem, "difference", "batch"),
                     norm(mean) + norm(other),
                 )
         return "means with multiplicity"
@@ -142,7 +145,7 @@ class ComponentChecks(ProblemChecks):
     def samples_by_counts(self) -> str:
         """Check: a `Sample` is the index array that it counts."""
         problem, space = self.problem, self.space
-        check_has(problem, "batch")
+        skip_unless_offered(problem, "batch")
         S = space.rng.integers(problem.n, size=5)
         S[-1] = S[0]
         sample = Sample(*np.unique(S, return_counts=True))
@@ -153,27 +156,27 @@ class ComponentChecks(ProblemChecks):
             raise CheckSkipped(
                 "batch takes arrays of indices alone: storc, which draws a pf.Sample, cannot be run"
             ) from error
-        points, point = describe_points(problem, "batch"), {"x": x, "S": S}
+        points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(
             "batch of a Sample to be that of S", batch, problem.batch(S, keep(x)), point, points
         )
         y = space.sample_near(x)
         batch = problem.difference(sample, keep(x), keep(y))
         right = problem.difference(S, keep(x), keep(y))
-        points, point = describe_points(problem, "difference", "batch"), {**point, "y": y}
+        points, point = locate_methods(problem, "difference", "batch"), {**point, "y": y}
         check_equal("difference of a Sample to be that of S", batch, right, point, points)
         return "as index arrays"
 
     def table(self) -> str:
         """Check: a table has the component gradients where they were last asked."""
         problem, space, n = self.problem, self.space, self.problem.n
-        check_has(problem, "table")
+        skip_unless_offered(problem, "table")
         if n > 5000:
             raise CheckSkipped(f"n = {n} is too large to fill a table twice in the time")
         x = space.member()
         y = space.sample_near(x)
         table = problem.table(keep(x))
-        points = describe_points(table, "replace", "difference") + describe_points(problem, "table")
+        points = locate_methods(table, "replace", "difference") + locate_methods(problem, "table")
         point = {"x": x, "y": y}
         check_equal(
             "the mean of table(x) to be the gradient",

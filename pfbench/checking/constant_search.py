@@ -23,9 +23,9 @@ from pfbench.checking.findings import (
     CheckFailed,
     CheckSkipped,
     TimeLimit,
-    check_has,
-    describe_points,
     format_brief,
+    locate_methods,
+    skip_unless_offered,
 )
 from pfbench.checking.lines import (
     LineSegment,
@@ -34,7 +34,7 @@ from pfbench.checking.lines import (
     evaluate_value,
     move_point,
     norm,
-    size,
+    point_norm,
 )
 from pfbench.points import distance, keep
 
@@ -98,7 +98,7 @@ class ConstantSearch(ProblemChecks):
                 f"{meaning} at most {name} = {format_brief(value)}{from_where}",
                 format_brief(witness.value),
                 witness.arguments,
-                describe_points(self.problem, "constants"),
+                locate_methods(self.problem, "constants"),
             )
         share = f", {witness.value / value:.3g} of it" if value > 0.0 else ""
         size = self._indices.size if name in _OF_COMPONENTS else self.problem.n
@@ -114,7 +114,7 @@ class ConstantSearch(ProblemChecks):
     def components(self) -> Iterator[Witness]:
         """Yield |grad f_i(x) - grad f_i(y)|/|x - y|."""
         problem = self.problem
-        check_has(problem, "batch")
+        skip_unless_offered(problem, "batch")
         yield self._steepest(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
         for x, y in self._pairs(30, self.patience / 2.0):
@@ -141,7 +141,7 @@ class ConstantSearch(ProblemChecks):
         Wrong
             If the problem states a smaller L_i.
         """
-        check_has(self.problem, "batch")
+        skip_unless_offered(self.problem, "batch")
         largest, problem, pair = np.zeros(self._indices.size), self.problem, {}
         for x, y in self._pairs(30, 0.5 * self.patience):
             changes = np.linalg.norm(self._components(x) - self._components(y), axis=1)
@@ -159,13 +159,13 @@ class ConstantSearch(ProblemChecks):
                         f"{meaning} at most L_{int(indices[0])} = {brief}",
                         format_brief(float(largest[k])),
                         witness.arguments,
-                        describe_points(problem, "component_smoothness"),
+                        locate_methods(problem, "component_smoothness"),
                     )
         yield Witness(self._mean(largest), pair)
 
     def mean_square(self) -> Iterator[Witness]:
         """Yield sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
-        check_has(self.problem, "batch")
+        skip_unless_offered(self.problem, "batch")
         yield self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
         patience = TimeLimit(0.8 * self.patience)
         for _ in patience.rounds(6):
@@ -194,8 +194,8 @@ class ConstantSearch(ProblemChecks):
 
     def hessians(self) -> Iterator[Witness]:
         """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
-        check_has(self.problem, "hessian")
-        check_has(self.problem, "batch")
+        skip_unless_offered(self.problem, "hessian")
+        skip_unless_offered(self.problem, "batch")
         for x, y in self._pairs(40, self.patience):
             far, line = distance(x, y), LineSegment(x, self.space.member())
             if self.space.rng.integers(2):
@@ -220,7 +220,7 @@ class ConstantSearch(ProblemChecks):
             far = line.length
             if far > 0.0:
                 at_x, at_y = evaluate_value(problem, keep(x)), evaluate_value(problem, keep(y))
-                fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
+                fall = at_x + line.directional_derivative(problem.gradient(keep(x))) - at_y
                 noise = 1e-14 * (abs(at_x) + abs(at_y))
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
@@ -243,7 +243,7 @@ class ConstantSearch(ProblemChecks):
 
     def variance(self) -> Iterator[Witness]:
         """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
-        check_has(self.problem, "batch")
+        skip_unless_offered(self.problem, "batch")
         best, space = _NONE, self.space
         for k in TimeLimit(self.patience).rounds(100):
             x = space.start() if k == 0 else space.member()
@@ -264,7 +264,7 @@ class ConstantSearch(ProblemChecks):
 
     def diameter(self) -> Iterator[Witness]:
         """Yield distances of two members."""
-        check_has(self.problem, "lo")
+        skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
         for _ in TimeLimit(self.patience).rounds(12):
             g = space.direction()
@@ -277,13 +277,13 @@ class ConstantSearch(ProblemChecks):
 
     def member_norms(self) -> Iterator[Witness]:
         """Yield norms of members."""
-        check_has(self.problem, "lo")
+        skip_unless_offered(self.problem, "lo")
         space = self.space
         for k in TimeLimit(self.patience).rounds(40):
             x = space.start() if k == 0 else space.member()
             if k:
                 x = move_point(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
-            yield Witness(size(x), {"x": x})
+            yield Witness(point_norm(x), {"x": x})
 
     def decrease(self) -> Iterator[Witness]:
         """Yield f(start) - f(x), penalties included, along a descent."""
@@ -377,7 +377,7 @@ class ConstantSearch(ProblemChecks):
         return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
 
 
-def convex(problem: Any, space: PointSampler, patience: float) -> str:
+def check_convexity(problem: Any, space: PointSampler, patience: float) -> str:
     """Look for a chord of f that lies below its tangent, where f is said to be convex."""
     if "convex" not in problem.properties:
         raise CheckSkipped("it is not said to be convex")
@@ -388,7 +388,7 @@ def convex(problem: Any, space: PointSampler, patience: float) -> str:
             "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",
             f"f lies below by {format_brief(0.5 * witness.value)} |y - x|^2",
             witness.arguments,
-            describe_points(problem, "properties", "gradient"),
+            locate_methods(problem, "properties", "gradient"),
         )
     return "no chord lies below a tangent"
 

@@ -19,15 +19,15 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.examples import copies_of_old_points, moving_points
+from pfbench.checking.examples import explain_stale_points, make_moving_points_problem
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
     CheckSkipped,
     TimeLimit,
-    describe_defaults,
-    describe_points,
     format_brief,
+    locate_methods,
+    make_with_defaults,
 )
 from pfbench.checking.lines import PointSampler, norm
 from pfbench.checking.traced_runs import entries
@@ -36,7 +36,7 @@ from pfbench.checking.uncounted_calls import (
     UncountedCallDetector,
     format_counts,
     guard_oracles,
-    report_uncounted_calls,
+    refuse_uncounted_calls,
 )
 from pfbench.oracles import Ledger
 from pfbench.points import combine, keep
@@ -80,12 +80,12 @@ def check_estimator(
     """Look at an estimator, a class or an object; return the problem that it was tried on."""
     look = examination.run_check
     on = problem or make_small_problem()
-    points = describe_points(estimator, "start")
+    points = locate_methods(estimator, "start")
     if not look(
         "it can be made",
         _check_construction,
         estimator,
-        locations=describe_points(estimator, "__init__"),
+        locations=locate_methods(estimator, "__init__"),
     ):
         return on
     walk = EstimatorChecks(with_default_parameters(estimator), on)
@@ -122,7 +122,7 @@ def with_default_parameters(estimator: Any, **requested: Any) -> Any:
 
 
 def _check_construction(estimator: Any) -> str:
-    defaults = describe_defaults(with_default_parameters, estimator)
+    defaults = make_with_defaults(with_default_parameters, estimator)
     if not is_dataclass(defaults):
         return type(defaults).__name__
     values = {f.name: getattr(defaults, f.name) for f in fields(defaults)}
@@ -179,7 +179,7 @@ class EstimatorChecks:
         """Check: what is computed of the problem is what the ledger has counted."""
         with UncountedCallDetector(self.problem) as bypass:
             walked = self.estimate_path(np.random.default_rng(0))
-        report_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
+        refuse_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
         return f"{format_counts(walked.counts)}, all counted"
 
     def check_reproducibility(self) -> str:
@@ -228,7 +228,7 @@ class EstimatorChecks:
 
     def check_kept_points(self) -> str:
         """Check: it keeps a copy of each point that it needs later than the next one."""
-        problem = moving_points()
+        problem = make_moving_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
         estimator = self.estimator
@@ -236,7 +236,7 @@ class EstimatorChecks:
             estimator = instantiate_with_parameters(estimator, (), period=_STEPS)
         estimate = estimator.start(guard_oracles(problem, problem.open(rng)), rng)
         x, space = problem.start(), PointSampler(problem)
-        with copies_of_old_points("take"):
+        with explain_stale_points("take"):
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)

@@ -46,7 +46,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
 
 
 @contextmanager
-def copies_of_old_points(item: str) -> Iterator[None]:
+def explain_stale_points(item: str) -> Iterator[None]:
     """Say that an old point was read, or that it does not move or take factored matrices."""
     try:
         yield
@@ -62,6 +62,6 @@ def copies_of_old_points(item: str) -> Iterator[None]:
 
 
 @cache
-def moving_points() -> FiniteSum:
+def make_moving_points_problem() -> FiniteSum:
     """Return a small problem of which only the newest two points of a sequence can be read."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

@@ -36,7 +36,7 @@ class CheckFailed(Exception):
     arguments
         A point that shows it: arrays, points or numbers by name.
     location
-        The methods at fault, as `describe_point` returns them.
+        The methods at fault, as `locate_method` returns them.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class CheckSkipped(Exception):
     """There is nothing to look at, or no way to; the text says why."""
 
 
-def check_has(problem: Any, verb: str) -> None:
+def skip_unless_offered(problem: Any, verb: str) -> None:
     """Skip what looks at a verb that a problem lacks."""
     if verb in problem.lacks:
         raise CheckSkipped(problem.lacks[verb])
 
 
-def describe_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
+def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
     """Return what is made of a class by the usual parameters; it is wrong if it cannot be."""
     try:
         return make(kind)
@@ -203,7 +203,7 @@ class CheckRunner:
         self.findings: list[CheckResult] = []
 
     def run_check(
-        self, check: str, point: Callable[..., str], *args: Any, locations: Sequence[str] = ()
+        self, check: str, function: Callable[..., str], *args: Any, locations: Sequence[str] = ()
     ) -> bool:
         """Look at something; return whether it did not fail.
 
@@ -211,16 +211,16 @@ class CheckRunner:
         ----------
         check
             What is looked at.
-        point
+        function
             Returns what was seen, or raises `CheckFailed` or `CheckSkipped`; what else it raises is
             a failure of the code that it called.
         args
-            What `point` is called with.
+            What `function` is called with.
         locations
             The methods at fault, if it raises anything else.
         """
         try:
-            result = CheckResult(check, "passed", point(*args))
+            result = CheckResult(check, "passed", function(*args))
         except CheckFailed as wrong:
             result = CheckResult(
                 check,
@@ -246,7 +246,7 @@ class CheckRunner:
         return any(result.status == "failed" for result in self.findings)
 
     @contextmanager
-    def label_part(self, subject: str) -> Iterator["CheckRunner"]:
+    def prefix_findings(self, subject: str) -> Iterator["CheckRunner"]:
         """Look at a part; its findings are taken over, under names that begin with `subject`."""
         inside = CheckRunner()
         yield inside
@@ -274,7 +274,7 @@ class TimeLimit:
             yield k
 
 
-def describe_point(source: Any, *names: str) -> str:
+def locate_method(source: Any, *names: str) -> str:
     """Return FILE:LINE and the name of the first method that is defined in Python; or ''."""
     for name in names:
         with suppress(Exception):  # a property raises anything, wrappers may go in a circle
@@ -294,9 +294,9 @@ def describe_point(source: Any, *names: str) -> str:
     return ""
 
 
-def describe_points(source: Any, *names: str) -> tuple[str, ...]:
+def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
     """Return the places of several methods."""
-    return tuple(point for name in names if (point := describe_point(source, name)))
+    return tuple(point for name in names if (point := locate_method(source, name)))
 
 
 def format_brief(value: Any) -> str:

@@ -15,10 +15,10 @@ from pfbench.checking.findings import (
     CheckFailed,
     CheckSkipped,
     TimeLimit,
-    check_has,
-    describe_point,
-    describe_points,
     format_brief,
+    locate_method,
+    locate_methods,
+    skip_unless_offered,
 )
 from pfbench.checking.lines import (
     LineSegment,
@@ -48,9 +48,9 @@ class FunctionChecks(ProblemChecks):
         """Check: the start is in the set, and fresh each time."""
         problem = self.problem
         x, start = problem.start(), problem.start()
-        points = describe_points(problem, "start") + describe_points(problem.set, "start")
+        points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
         if not problem.set.contains(x):
-            points += describe_points(problem.set, "contains")
+            points += locate_methods(problem.set, "contains")
             raise CheckFailed("a start in the set", "it is outside", {"start": x}, points)
         if not isinstance(x, np.ndarray):
             return "in the set"
@@ -79,17 +79,17 @@ class FunctionChecks(ProblemChecks):
                 f"{verb}(x) to leave x as it is",
                 "it changes x in place",
                 {"x": space.start()},
-                describe_points(problem, verb),
+                locate_methods(problem, verb),
             )
         form = infer_format(problem.start(), problem.name)
         if not form.is_gradient(g):
-            points = describe_points(problem, "gradient")
+            points = locate_methods(problem, "gradient")
             raise CheckFailed(
                 f"gradient(x) to be {form.gradients}", form.describe(g), {"x": x}, points
             )
         if not math.isfinite(value):
             raise CheckFailed(
-                "a finite value", f"{value}", {"x": x}, describe_points(problem, "value")
+                "a finite value", f"{value}", {"x": x}, locate_methods(problem, "value")
             )
         retained = np.array(g)
         other = problem.gradient(y)
@@ -98,7 +98,7 @@ class FunctionChecks(ProblemChecks):
                 "a new array in each call of gradient",
                 "the next call overwrites the last gradient",
                 {"x": x},
-                describe_points(problem, "gradient"),
+                locate_methods(problem, "gradient"),
             )
         recomputed, repeated = evaluate_value(problem, x), problem.gradient(x)
         if recomputed != value or not np.array_equal(repeated, retained):
@@ -108,7 +108,7 @@ class FunctionChecks(ProblemChecks):
                 f"it differs after a call at another point, by "
                 f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
                 {"x": x, "the other point": y},
-                describe_points(problem, verb),
+                locate_methods(problem, verb),
             )
         return "finite, repeatable, and nothing is changed in place"
 
@@ -130,7 +130,7 @@ class FunctionChecks(ProblemChecks):
             line = self.space.line(x)
             if math.isnan(value := evaluate_value(self.problem, keep(x))):
                 raise CheckFailed(
-                    "a finite value", "nan", {"x": x}, describe_points(self.problem, "value")
+                    "a finite value", "nan", {"x": x}, locate_methods(self.problem, "value")
                 )
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
@@ -150,11 +150,11 @@ class FunctionChecks(ProblemChecks):
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
         """Return what the gradient says, the derivative, its error, and how it was taken."""
         value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
-        slope = line.slope(g)
+        slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
         if not math.isfinite(float(result)):
             line = self.space.inner_line(line.x)
-            slope = line.slope(g)
+            slope = line.directional_derivative(g)
             result, error = derivative(lambda t: value(line.compute_point(t)))
         expected = float(result)
         exact = complex_step(self.problem.value, line)
@@ -181,7 +181,7 @@ class FunctionChecks(ProblemChecks):
             f"<gradient(x), {u}> = {format_brief(expected)}, the derivative of value at x along {u}",  # noqa: E501
             text,
             point,
-            describe_points(self.problem, "gradient", "value"),
+            locate_methods(self.problem, "gradient", "value"),
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
@@ -202,14 +202,14 @@ class FunctionChecks(ProblemChecks):
     def hessian(self) -> str:
         """Hessian products are the derivatives of gradients; batches are means of components."""
         problem, space, n = self.problem, self.space, self.problem.n
-        check_has(problem, "hessian")
+        skip_unless_offered(problem, "hessian")
         looked = 0
         # Where a gradient is next to nothing, it may be rounded to less than its digits.
         usual = max(norm(problem.gradient(x)) for x in (space.start(), space.member()))
         for _ in TimeLimit(self.patience).rounds(8):
             s = space.member()
             line, H = space.line(s), problem.hessian(keep(s))
-            points = describe_points(H, "product") + describe_points(problem, "hessian")
+            points = locate_methods(H, "product") + locate_methods(problem, "hessian")
             i = int(space.rng.integers(n))
             pairs: list[tuple[str, Any, Derivative]] = [
                 ("product(y, s)", H.product(line.y, keep(s)), problem.gradient)
@@ -217,7 +217,7 @@ class FunctionChecks(ProblemChecks):
             if "batch" not in problem.lacks:
                 item = np.array([i])
                 batch = H.batch(item, line.y, keep(s))
-                batch_where = describe_points(H, "batch")
+                batch_where = locate_methods(H, "batch")
                 pairs.append((f"batch([{i}], y, s)", batch, partial(problem.batch, item)))
             for statement, product, source in pairs:
                 expected, error = derivative(restrict_to_line(source, line))
@@ -254,7 +254,7 @@ class FunctionChecks(ProblemChecks):
         """Check: what the problem opens for a run answers as the problem does."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
-        points = describe_points(problem, "open")
+        points = locate_methods(problem, "open")
         if backend is problem:
             return "the problem is its own backend"
         x = space.member()
@@ -280,14 +280,14 @@ class FunctionChecks(ProblemChecks):
     def linear_minimisation(self) -> str:
         """Check: a run's linear minimisation is one over the set, up to its tolerance."""
         problem, space = self.problem, self.space
-        check_has(problem, "lo")
+        skip_unless_offered(problem, "lo")
         if problem.norm is not None and problem.norm.products and not problem.is_bounded:
             raise CheckSkipped(
                 "it is made of products of matrices: lmo_lower tells what it is worth"
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2
-        points = describe_points(problem, "lo", "minimum") + describe_points(problem.set, "lo")
+        points = locate_methods(problem, "lo", "minimum") + locate_methods(problem.set, "lo")
         for _ in TimeLimit(self.patience).rounds(8):
             g = space.direction()
             v = backend.lo(g)
@@ -317,7 +317,7 @@ class FunctionChecks(ProblemChecks):
                     f"no value below the best known one, {format_brief(best)}",
                     format_brief(value),
                     {"x": x},
-                    describe_points(self.problem, "best_known", "value"),
+                    locate_methods(self.problem, "best_known", "value"),
                 )
         return f"no point is below {format_brief(best)}"
 
@@ -333,6 +333,6 @@ class FunctionChecks(ProblemChecks):
                     f"the measure {name} to be a number, an interval or None at the start",
                     str(reported),
                     {"x": problem.start()},
-                    (describe_point(measure, "__call__"),),
+                    (locate_method(measure, "__call__"),),
                 )
         return ", ".join(measures) or "it has none of its own"

@@ -60,7 +60,7 @@ def move_point(x: Point, v: Any, w: float) -> Point:
     return keep(combine(keep(x), v, w))
 
 
-def size(x: Point) -> float:
+def point_norm(x: Point) -> float:
     """Return the Euclidean norm of a point."""
     return frobenius_norm(x.factors()) if isinstance(x, FactoredMatrix) else norm(x)
 
@@ -82,7 +82,7 @@ class LineSegment:
         """Return the point at t, any real number."""
         return combine(self.x, self.y, t)
 
-    def slope(self, g: Any) -> float:
+    def directional_derivative(self, g: Any) -> float:
         """Return <g, y - x>."""
         if isinstance(self.x, np.ndarray):
             return float(np.vdot(g, self.y - self.x))

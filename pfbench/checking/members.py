@@ -71,11 +71,11 @@ class SetSampler:
     def member_rows(self) -> Floats:
         """Members, one a row: answers, random vertices, the start."""
         rng = np.random.default_rng(5)
-        rows = [v for _, v in self.answers if self.has_method(v)]
+        rows = [v for _, v in self.answers if self.contains(v)]
         if hasattr(self.body, "random_vertex"):
             vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(MAX_MEMBERS)]
-            rows += [v for v in vertices if self.has_method(v)]
-        if self.has_method(start := self.body.start()):
+            rows += [v for v in vertices if self.contains(v)]
+        if self.contains(start := self.body.start()):
             rows.append(start)
         self.looked = len(rows)
         return np.unique(np.array(rows).reshape(len(rows), -1), axis=0)
@@ -84,7 +84,7 @@ class SetSampler:
         """Return a random vertex as an array."""
         return dense(self.body.random_vertex(rng))
 
-    def has_method(self, x: Floats, tolerance: float = 1e-9) -> bool:
+    def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
         """Return what membership says of a point."""
         return bool(self.body.contains(x, tolerance))
 

@@ -9,8 +9,8 @@ from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
     TimeLimit,
-    describe_points,
     format_brief,
+    locate_methods,
 )
 from pfbench.checking.lines import norm
 
@@ -28,7 +28,7 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], examination: CheckRunner
         ("proximal map changes nothing", checks.check_pure, ("prox",)),
         ("proximal maps come no farther apart", checks.check_nonexpansive, ("prox",)),
     ):
-        examination.run_check(check, point, locations=describe_points(penalty, *methods))
+        examination.run_check(check, point, locations=locate_methods(penalty, *methods))
 
 
 class PenaltyChecks:
@@ -81,7 +81,7 @@ class PenaltyChecks:
             p = self.penalty.prox(y.copy(), t)
             if np.shape(p) != self.shape:
                 shapes = f"shape {self.shape}", f"{np.shape(p)}"
-                raise CheckFailed(*shapes, {"y": y, "t": t}, describe_points(self.penalty, "prox"))
+                raise CheckFailed(*shapes, {"y": y, "t": t}, locate_methods(self.penalty, "prox"))
             lower = t * h(p) + 0.5 * norm(p - y) ** 2
             for x in self._competing_points(y, p):
                 short = lower + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2

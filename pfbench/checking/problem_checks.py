@@ -5,14 +5,14 @@ from typing import Any
 
 from pfbench.base.protocols import Problem
 from pfbench.checking.components import ComponentChecks
-from pfbench.checking.constant_search import SEARCHES, ConstantSearch, convex
+from pfbench.checking.constant_search import SEARCHES, ConstantSearch, check_convexity
 from pfbench.checking.findings import (
     CheckFailed,
     CheckRunner,
     CheckSkipped,
-    check_has,
-    describe_points,
     format_brief,
+    locate_methods,
+    skip_unless_offered,
 )
 from pfbench.checking.function_checks import FunctionChecks
 from pfbench.checking.lines import PointSampler
@@ -32,7 +32,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         samplers.append(PointSampler(problem))
         return _members(problem, samplers[0])
 
-    if not look("members", members, locations=describe_points(problem.set, "lo", "contains")):
+    if not look("members", members, locations=locate_methods(problem.set, "lo", "contains")):
         return
     space = samplers[0]
     function = FunctionChecks(problem, space, _SECONDS)
@@ -40,7 +40,7 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
     if not look(
         "value and gradient",
         function.check_pure,
-        locations=describe_points(problem, "gradient", "value"),
+        locations=locate_methods(problem, "gradient", "value"),
     ):
         return
     for check, point in (
@@ -55,14 +55,14 @@ def check_problem(problem: Problem, examination: CheckRunner) -> None:
         ("proximal map", lambda: _proximal(problem, space)),
         ("measures", function.measures),
         ("best known", function.best_known),
-        ("convex", lambda: convex(problem, space, _SECONDS)),
+        ("convex", lambda: check_convexity(problem, space, _SECONDS)),
     ):
         look(check, point)
     search = ConstantSearch(problem, space, 2.0 * _SECONDS)
     if not look(
         "constants",
         lambda: _check_declarations(problem, search),
-        locations=describe_points(problem, "constants"),
+        locations=locate_methods(problem, "constants"),
     ):
         return
     for name in search.list_stated_constants():
@@ -78,8 +78,8 @@ def _members(problem: Problem, space: PointSampler) -> str:
                 "mixtures of the start and of vertices that lo returned to be in the set",
                 "one is outside",
                 {"x": x},
-                describe_points(problem, "lo", "start")
-                + describe_points(problem.set, "lo", "contains"),
+                locate_methods(problem, "lo", "start")
+                + locate_methods(problem.set, "lo", "contains"),
             )
     return "20 mixtures of the start and vertices are in the set"
 
@@ -91,12 +91,12 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
             f"constants(start).n = n = {problem.n}",
             f"{constants.n}",
             {},
-            describe_points(problem, "constants"),
+            locate_methods(problem, "constants"),
         )
     for name in SEARCHES:
         value = float(getattr(constants, name))
         if math.isnan(value) or value < 0.0:
-            points = describe_points(problem, "constants")
+            points = locate_methods(problem, "constants")
             raise CheckFailed(
                 f"{name} at least 0, or infinite if unknown", f"{value:g}", {}, points
             )
@@ -109,7 +109,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
 
 def _proximal(problem: Any, space: PointSampler) -> str:
     """Check: the proximal map of x - lam g is the nearest member, or minimises with the penalty."""
-    check_has(problem, "prox")
+    skip_unless_offered(problem, "prox")
     if problem.unconstrained:
         raise CheckSkipped("there is neither a set nor a penalty")
     if not space.dense:
@@ -135,7 +135,7 @@ def _proximal(problem: Any, space: PointSampler) -> str:
                     "prox(x, g, lam) to minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
                     f"z is better by {format_brief(short)} than it may be",
                     {"x": x, "g": g, "lam": lam, "z": z},
-                    describe_points(problem, "prox")
-                    + describe_points(problem.set if h is None else h, "project", "prox"),
+                    locate_methods(problem, "prox")
+                    + locate_methods(problem.set if h is None else h, "project", "prox"),
                 )
     return "no other point is better"

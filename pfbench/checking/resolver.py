@@ -105,7 +105,7 @@ def _algorithm(algorithm: Any, examination: CheckRunner, on: Any) -> Any:
     if not examination.has_failed:
         own = getattr(algorithms.with_default_parameters(algorithm), "estimator", None)
         if isinstance(own, Estimator) and not _is_ours(own):
-            with examination.label_part("estimator: ") as inside:
+            with examination.prefix_findings("estimator: ") as inside:
                 estimator_checks.check_estimator(own, inside)
     return tried
 
@@ -123,10 +123,10 @@ def _problem(result: Any, examination: CheckRunner, on: Any) -> None:
         return
     check_problem(result, examination)
     if result.is_bounded and not _is_ours(result.set):
-        with examination.label_part("set: ") as inside:
+        with examination.prefix_findings("set: ") as inside:
             check_set(result.set, inside)
     if result.penalty is not None and not _is_ours(result.penalty):
-        with examination.label_part("penalty: ") as inside:
+        with examination.prefix_findings("penalty: ") as inside:
             check_penalty(result.penalty, result.shape, inside)
 
 

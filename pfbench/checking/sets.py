@@ -17,8 +17,8 @@ from pfbench.checking.findings import (
     CheckRunner,
     CheckSkipped,
     TimeLimit,
-    describe_points,
     format_brief,
+    locate_methods,
 )
 from pfbench.checking.lines import dense, norm
 from pfbench.checking.members import MAX_MEMBERS, SECONDS, SetSampler
@@ -43,7 +43,7 @@ def check_set(body: Any, examination: CheckRunner) -> None:
         ("lo answers", checks.check_lo_answers, ("lo",)),
     )
     for check, point, methods in first:
-        if not look(check, point, locations=describe_points(body, *methods)):
+        if not look(check, point, locations=locate_methods(body, *methods)):
             return
     rest: tuple[Look, ...] = (
         ("vertices are members", checks.vertices, ("lo", "random_vertex", "contains")),
@@ -57,7 +57,7 @@ def check_set(body: Any, examination: CheckRunner) -> None:
         ("projection", checks.check_projection, ("project",)),
     )
     for check, point, methods in rest:
-        look(check, point, locations=describe_points(body, *methods))
+        look(check, point, locations=locate_methods(body, *methods))
 
 
 class SetChecks(SetSampler):
@@ -72,7 +72,7 @@ class SetChecks(SetSampler):
             raise CheckFailed(f"{', '.join(needed)}", f"it lacks {', '.join(lacking)}")
         D = body.diameter
         if not 0.0 <= float(D) < math.inf:
-            raise CheckFailed("a finite diameter", f"{D}", {}, describe_points(body, "diameter"))
+            raise CheckFailed("a finite diameter", f"{D}", {}, locate_methods(body, "diameter"))
         return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
 
     def start(self) -> str:
@@ -80,7 +80,7 @@ class SetChecks(SetSampler):
         x = self.body.start()
         if np.shape(x) != self.shape:
             raise CheckFailed(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
-        if not self.has_method(x):
+        if not self.contains(x):
             raise CheckFailed("a start in the set", "contains says that it is outside", {"x": x})
         before = x.copy()
         x += 1.0
@@ -103,12 +103,12 @@ class SetChecks(SetSampler):
     def vertices(self) -> str:
         """Check: what `lo` returns are members."""
         for g, v in self.answers:
-            if not self.has_method(v):
+            if not self.contains(v):
                 raise CheckFailed(
                     "lo(g) in the set",
                     f"{format_brief(v)}, which contains calls outside",
                     {"g": g},
-                    describe_points(self.body, "lo", "contains"),
+                    locate_methods(self.body, "lo", "contains"),
                 )
         return f"{len(self.answers)} answers of lo are members"
 
@@ -155,13 +155,13 @@ class SetChecks(SetSampler):
         if getattr(self.body, "has_projection", False):
             steps.append(self.body.project(v - (10.0 * self.scale / size) * g))
         for y in steps:
-            if float(np.vdot(g, y)) < reached - 1e-6 * size * self.scale and self.has_method(y):
+            if float(np.vdot(g, y)) < reached - 1e-6 * size * self.scale and self.contains(y):
                 raise CheckFailed(
                     "no member below lo(g)",
                     f"<g, lo(g)> = {format_brief(reached)}, and a member with {_product(g, y)}: one of "  # noqa: E501
                     "lo, contains and project is of another size",
                     {"g": g, "a lower member": y},
-                    describe_points(self.body, "lo", "contains", "project"),
+                    locate_methods(self.body, "lo", "contains", "project"),
                 )
 
     def _farthest(self, u: Floats) -> Floats:
@@ -169,7 +169,7 @@ class SetChecks(SetSampler):
         near, far = 0.0, 2.0 * self.scale / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
-            inside = self.has_method(self.centre + middle * u, 0.0)
+            inside = self.contains(self.centre + middle * u, 0.0)
             near, far = (middle, far) if inside else (near, middle)
         return np.asarray(self.centre + near * u)
 
@@ -211,12 +211,12 @@ class SetChecks(SetSampler):
             if far < 1e-5 * self.scale:
                 continue
             y = v + (_BEYOND * self.scale / far) * (v - w)
-            if self.has_method(y):
+            if self.contains(y):
                 raise CheckFailed(
                     f"{statement} to be a vertex: between no two members",
                     f"{format_brief(v)}, which lies between w and y",
                     {**arguments, "w": w, "y": y},
-                    describe_points(self.body, verb, "contains"),
+                    locate_methods(self.body, verb, "contains"),
                 )
 
     def check_reproducibility(self) -> str:
@@ -257,7 +257,7 @@ class SetChecks(SetSampler):
                 statement = f"minimum(g) to bound the least product, {format_brief(min(reached, other_lower))}"  # noqa: E501
             else:
                 continue
-            points = describe_points(self.body, "minimum", "lo")
+            points = locate_methods(self.body, "minimum", "lo")
             raise CheckFailed(
                 statement, f"({format_brief(lower)}, {format_brief(upper)})", {"g": g}, points
             )
@@ -267,7 +267,7 @@ class SetChecks(SetSampler):
         """Mixtures of members are in; what lies beyond a vertex, or is no point, is not."""
         for _ in TimeLimit(SECONDS).rounds(60):
             x = self.member()
-            if not self.has_method(x):
+            if not self.contains(x):
                 raise CheckFailed(
                     "a mixture of members in the set", "it is called outside", {"x": x}
                 )
@@ -276,19 +276,19 @@ class SetChecks(SetSampler):
             if norm(away) <= 1e-6 * self.scale:
                 continue
             y = self.centre + (1.0 + 0.01) * away
-            if self.has_method(y):
+            if self.contains(y):
                 raise CheckFailed(
                     "nothing in the set beyond a vertex, 1 % farther from the middle",
                     "it is called inside",
                     {"v": v, "x": y},
-                    describe_points(self.body, "contains", "lo"),
+                    locate_methods(self.body, "contains", "lo"),
                 )
         bad = self.centre.copy()
         bad.ravel()[0] = math.nan
-        if self.has_method(bad):
+        if self.contains(bad):
             raise CheckFailed("a point with NaN outside the set", "it is called inside", {"x": bad})
         far = self.centre + 1e3 * self.scale
-        if self.has_method(far):
+        if self.contains(far):
             raise CheckFailed("a point far away outside the set", "inside", {"x": far})
         return "mixtures are in; what lies beyond vertices, or is not finite, is not"
 
@@ -299,7 +299,7 @@ class SetChecks(SetSampler):
         rng = np.random.default_rng(3)
         vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(30)]
         for v in vertices:
-            if v.shape != self.shape or not self.has_method(v):
+            if v.shape != self.shape or not self.contains(v):
                 raise CheckFailed("a random vertex in the set", format_brief(v), {"v": v})
             rest = [w for _, w in self.answers[:10]] + vertices[:10]
             self._check_between(v, rest, "a random vertex", {}, "random_vertex")
@@ -356,7 +356,7 @@ class SetChecks(SetSampler):
                 statement,
                 format_brief(norm(x)),
                 {"x": x},
-                describe_points(self.body, "largest_norm"),
+                locate_methods(self.body, "largest_norm"),
             )
         return f"{format_brief(D)}; the farthest two that were found are {format_brief(best)} apart"
 
@@ -387,14 +387,14 @@ class SetChecks(SetSampler):
             point = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
                 raise CheckFailed("project to leave y as it is", "it changes y in place", point)
-            if p.shape != self.shape or not self.has_method(p, 1e-7):
+            if p.shape != self.shape or not self.contains(p, 1e-7):
                 raise CheckFailed(
                     "project(y) in the set",
                     "it is outside",
                     point,
-                    describe_points(body, "project", "contains"),
+                    locate_methods(body, "project", "contains"),
                 )
-            if self.has_method(before, 0.0) and not norm(p - y) <= _RELATIVE * self.scale:
+            if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.scale:
                 raise CheckFailed("a member to be its own projection", "another point", point)
             against = dense(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):

@@ -144,7 +144,7 @@ def format_counts(counts: Counts) -> str:
     )
 
 
-def report_uncounted_calls(
+def refuse_uncounted_calls(
     bypass: UncountedCallDetector,
     touched: Mapping[str, str],
     tallied: Counts,

@@ -85,7 +85,7 @@ def _compare_runs(runs: RunRecords, locations: Sequence[str]) -> str:
     )
 
 
-def schedule_keeps_units(runs: RunRecords) -> str:
+def check_schedule_units(runs: RunRecords) -> str:
     """Check: a schedule's whole numbers stay in other units, and its steps scale by one power.
 
     Raises

@@ -79,7 +79,7 @@ def adversary(
     Give one of --horizon, --family and --check.
     """
     _refuse_combinations(context.params)
-    options.check_writable_path(jobs, scheduler)
+    options.check_engine_options(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
         return
@@ -306,9 +306,9 @@ def show_certificates(certificate: "Mapping[str, Certificate]") -> None:
 
 
 def _show_family(runs: "Sequence[FamilyRun]", *, as_json: bool) -> None:
-    from pfbench.resisting.certificate_session import fits
+    from pfbench.resisting.certificate_session import fit_by_algorithm
 
-    fitted = fits(runs)
+    fitted = fit_by_algorithm(runs)
     if as_json:
         described = [{"algorithm": text, **_fit_record(fit)} for text, fit in fitted.items()]
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
@@ -340,9 +340,9 @@ def _calls(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
 
 def _slopes(runs: "Sequence[FamilyRun]") -> list[tuple[str, ...]]:
     """Return a row of `_SLOPES` for each algorithm."""
-    from pfbench.resisting.certificate_session import fits
+    from pfbench.resisting.certificate_session import fit_by_algorithm
 
-    return [(*_slope(fit), text) for text, fit in fits(runs).items()]
+    return [(*_slope(fit), text) for text, fit in fit_by_algorithm(runs).items()]
 
 
 def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:

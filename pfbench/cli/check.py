@@ -39,7 +39,7 @@ def check(
     draws; every stated constant searched for a counter-example. Exit status 1 if a check failed.
     """
     from pfbench.base.checks import check_choice
-    from pfbench.base.file_watch import reading
+    from pfbench.base.file_watch import record_opened_files
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
     from pfbench.checking.resolver import is_imported
@@ -53,7 +53,7 @@ def check(
         terminal.announce_imports(
             [text for text in (name, problem) if text is not None and is_imported(text)]
         )
-    with terminal.stdout_to_stderr(as_json), reading() as files:
+    with terminal.stdout_to_stderr(as_json), record_opened_files() as files:
         report = look(name, problem=problem, kind=kind)
     if as_json:
         terminal.print_json(report.as_json())

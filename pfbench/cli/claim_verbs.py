@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pfbench.base.errors import InputError
 from pfbench.cli import options
-from pfbench.cli.mutants import find_faults
+from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
 from pfbench.cli.verification_job import open_job
@@ -52,7 +52,7 @@ def faults(
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     names, seeds = resolve_names(claims, as_json), range(seed, seed + 1)
     with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        find_faults(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
+        show_fault_detection(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
 
 
 def power(

@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import spec_path, suites
-from pfbench.cli.formatting import plural, size
+from pfbench.cli.formatting import format_size, plural
 from pfbench.cli.grids import show_grids
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, command_line, commit
@@ -24,7 +24,7 @@ from pfbench.cli.terminal_tables import Fact, heading, show, show_facts
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
-    from pfbench.reporting.documents.told import Told
+    from pfbench.reporting.documents.told import ReportSummary
     from pfbench.reporting.suite_comparison import SuiteComparison
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
@@ -77,7 +77,7 @@ def compare(
     from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
 
-    options.check_writable_path(jobs, None)
+    options.check_engine_options(jobs, None)
     if problem is not None and (receipt is not None or archive is not None):
         raise InputError("--problem goes with neither --receipt nor --archive: leave one out.")
     if not grid and (method is None) == (archive is None):
@@ -102,7 +102,9 @@ def compare(
             if not text:
                 prepare_folder(output)
             shipped = None if rerun or problem is not None else load_suite_archive(path)
-            compared = compare_on_suite(spec, method, Runs(shipped, retained, engine, as_json))
+            compared = compare_on_suite(
+                spec, method, ComparisonRuns(shipped, retained, engine, as_json)
+            )
             if receipt is not None:
                 environment = engine.environment()
                 write(receipt, spec, method, price or "", compared, environment, __version__)
@@ -138,7 +140,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     return spec if price is None else _with_price(spec, price), path
 
 
-def compare_on_suite(spec: "Spec", method: str, runs: "Runs") -> "SuiteComparison":
+def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRuns") -> "SuiteComparison":
     """Put a method on a suite; without shipped runs all are made here."""
     from pfbench.reporting.suite_comparison import compare_on_suite
 
@@ -147,7 +149,7 @@ def compare_on_suite(spec: "Spec", method: str, runs: "Runs") -> "SuiteCompariso
     return compare_on_suite(spec, method, runs, rerun=runs.shipped is None)
 
 
-def _say_first(spec: "Spec", method: str, runs: "Runs") -> None:
+def _say_first(spec: "Spec", method: str, runs: "ComparisonRuns") -> None:
     """Say before any run what the seeds cannot tell, and how many runs are to be made."""
     from pfbench.reporting.findings.seed_warnings import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
@@ -201,7 +203,7 @@ def _with_price(spec: "Spec", price: str) -> "Spec":
 
 
 @dataclass(frozen=True)
-class Runs:
+class ComparisonRuns:
     """Where the runs of a comparison come from: an archive, or this machine."""
 
     shipped: "SuiteArchive | None"
@@ -295,10 +297,12 @@ def _tell(
     )
 
 
-def write_comparison(compared: "SuiteComparison", output: Path | None) -> "tuple[Told, Comparison]":
+def write_comparison(
+    compared: "SuiteComparison", output: Path | None
+) -> "tuple[ReportSummary, Comparison]":
     """Return where a method wins and loses, in words and tables; write the report, if anywhere."""
     from pfbench.reporting.documents.report_contents import contents
-    from pfbench.reporting.documents.told import Told
+    from pfbench.reporting.documents.told import ReportSummary
     from pfbench.reporting.findings import duels, tuning_effects
     from pfbench.reporting.findings.candidate_front import front_sentence
     from pfbench.reporting.writer import write_contents
@@ -314,7 +318,7 @@ def write_comparison(compared: "SuiteComparison", output: Path | None) -> "tuple
     tables += [chosen] if chosen and chosen.rows else []
     files = [] if output is None else write_contents(everything, output)
     statement = front.sentence, *front_sentence(front)
-    return Told(statement, tuple(tables), tuple(files)), comparison
+    return ReportSummary(statement, tuple(tables), tuple(files)), comparison
 
 
 # --- the archive ----------------------------------------------------------------------------------
@@ -337,7 +341,7 @@ def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_j
     facts = [
         Fact("archive", str(path), "archive"),
         Fact("runs", len(rows), "runs"),
-        Fact("bytes", length, "size", size(length)),
+        Fact("bytes", length, "size", format_size(length)),
         Fact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
     ]
     show_facts(facts, as_json=as_json)

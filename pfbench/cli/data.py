@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.cli.formatting import size
+from pfbench.cli.formatting import format_size
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import complain, dataclass_fields, note, print_json
@@ -29,7 +29,7 @@ def data() -> None:
 
 
 @app.command("list")
-def list_sets(as_json: bool = AS_JSON) -> None:
+def list_data_sets(as_json: bool = AS_JSON) -> None:
     """List the data sets and where each stands."""
     from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
@@ -106,7 +106,7 @@ def _show(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
         names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
         print_json([{"schema": 1, **dataclass_fields(status, **names)} for status in results])
         return
-    sizes = [None if status.size is None else size(status.size) for status in results]
+    sizes = [None if status.size is None else format_size(status.size) for status in results]
     rows = [
         (s.name, _state(s), length, s.summary) for s, length in zip(results, sizes, strict=True)
     ]
@@ -116,6 +116,6 @@ def _show(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
 
 def _state(status: "DataSetStatus") -> str:
     if status.state == "absent":
-        return f"absent ({size(status.partial)} of it)" if status.partial else "absent"
+        return f"absent ({format_size(status.partial)} of it)" if status.partial else "absent"
     state = status.state if status.digest is None else "sound"
     return state if status.verified else f"{state} (unverified)"

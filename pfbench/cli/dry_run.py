@@ -33,7 +33,7 @@ def show_expected(
         result.iterations, lambda count: f"at most {formatting.format_count(count)}"
     )
     memory = formatting.format_if_known(
-        result.bytes, lambda count: f"about {formatting.size(count)}"
+        result.bytes, lambda count: f"about {formatting.format_size(count)}"
     )
     time = formatting.format_if_known(result.seconds, lambda seconds: _time(seconds, len(seeds)))
     schedule = f"{run.schedule}: {formatting.parameters_in_words(parameters)}"

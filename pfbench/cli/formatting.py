@@ -34,7 +34,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds >= 1e-3 else f"{seconds * 1e3:.2g} ms"
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Return a number of bytes in the unit that suits it."""
     for unit, length in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= length:

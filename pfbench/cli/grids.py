@@ -50,14 +50,14 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
 
 
 def _row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
-    from pfbench.base.relative import is_relative
+    from pfbench.base.relative import is_constant_formula
 
     rest = {
         name: _format_values(values) for name, values in method.grid.items() if name not in _OFTEN
     }
     texts = Selector.parse(method.selector).texts
     plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
-    rest |= {name: texts[name] for name, text in plain.items() if is_relative(text)}
+    rest |= {name: texts[name] for name, text in plain.items() if is_constant_formula(text)}
     return [
         method.tuned_label,
         *(_format_values(method.grid.get(name, ())) for name in _OFTEN),

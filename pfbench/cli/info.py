@@ -14,13 +14,13 @@ from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.cli.catalogue import find, specs
 from pfbench.cli.catalogue_item import CatalogueItem
 from pfbench.cli.claims_command import describe
-from pfbench.cli.formatting import first_line, format_shape, number, plural, size
+from pfbench.cli.formatting import first_line, format_shape, format_size, number, plural
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.parameter_listing import (
     constant_table,
     describe_constants,
+    describe_parameters,
     parameter_table,
-    parameters,
 )
 from pfbench.cli.terminal import announce_imports
 from pfbench.cli.terminal_tables import Fact, fact_lines, fact_values, fields, heading, show_facts
@@ -81,8 +81,8 @@ def _algorithm(selector: Selector, item: CatalogueItem) -> Described:
     theory = None
     if getdoc(getattr(cls, "theory", None)) not in (None, getdoc(Algorithm.theory)):
         theory = first_line(cls.theory).removeprefix("Return the schedule of ")
-        if hasattr(cls, "sample_sizes"):
-            theory += f"; {first_line(cls.sample_sizes)}"
+        if hasattr(cls, "estimator_parameters"):
+            theory += f"; {first_line(cls.estimator_parameters)}"
     value = getattr(cls, "guarantee", None)
     promises = value.words if value else None
     normalised = getattr(cls, "scale_dependence", "")
@@ -97,7 +97,7 @@ def _algorithm(selector: Selector, item: CatalogueItem) -> Described:
     deterministic = bool(getattr(cls, "deterministic", False))
     text = "no: it is deterministic" if deterministic else "yes, from --seed"
     facts = [
-        Fact("parameters", parameters(existing)),
+        Fact("parameters", describe_parameters(existing)),
         Fact("theory", theory),
         Fact("promises", promises),
         Fact("normalised", normalised or None),
@@ -147,7 +147,7 @@ def _problem(selector: Selector, item: CatalogueItem) -> Described:
     existing = get_parameters(item.object) if not computed else item.object.parameters()
     facts = [
         Fact("sources", list(item.object.sources) if computed else [], "data"),
-        Fact("parameters", parameters(existing)),
+        Fact("parameters", describe_parameters(existing)),
         Fact("selector", str(selector)),
     ]
     table = parameter_table(existing)
@@ -226,7 +226,7 @@ def _set(selector: Selector, item: CatalogueItem) -> Described:
     existing = get_parameters(cls)
     facts = [
         Fact("points", cls.points, "points"),
-        Fact("parameters", parameters(existing)),
+        Fact("parameters", describe_parameters(existing)),
         *answers,
         Fact("problems", problems),
         *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
@@ -242,7 +242,7 @@ def _set(selector: Selector, item: CatalogueItem) -> Described:
 
 def _estimator(selector: Selector, item: CatalogueItem) -> Described:
     existing = get_parameters(item.object)
-    return [Fact("parameters", parameters(existing))], [parameter_table(existing)]
+    return [Fact("parameters", describe_parameters(existing))], [parameter_table(existing)]
 
 
 def _measure(selector: Selector, item: CatalogueItem) -> Described:
@@ -272,7 +272,7 @@ def _data(selector: Selector, item: CatalogueItem) -> Described:
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",
-        "cached": f"{state.path}, {size(state.size or 0)}",
+        "cached": f"{state.path}, {format_size(state.size or 0)}",
     }
     checked = "verified" if state.verified else "unverified"
     facts = [

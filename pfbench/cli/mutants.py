@@ -26,7 +26,7 @@ MOST_OF_RECEIPTS = 20
 """So many for a receipt."""
 
 
-def find_faults(
+def show_fault_detection(
     work: "VerificationJob", algorithm: str | None, limit: int | None, late: int = 0
 ) -> None:
     """Show which claim catches which fault: planted ones and of our methods, or of somebody's."""
@@ -201,11 +201,11 @@ def _caught_row(outcome: "MutantOutcome") -> tuple[str, Text]:
 
 def _describe_missed_fault(outcome: "MutantOutcome") -> str:
     """Return why no claim notices a fault, and which kind of claim would."""
-    from pfbench.verification.summaries import describe_slack
+    from pfbench.verification.summaries import slack_factor
 
     why = []
     for row in outcome.verdicts:
-        times = describe_slack(row.measured)
+        times = slack_factor(row.measured)
         left = f", and its bound has {times:.3g} times room" if times and times > 1.0 else ""
         why.append(f"{row.claim.name} ({row.claim.kind}) says {row.verdict}{left}")
     kinds = {row.claim.kind for row in outcome.verdicts}

@@ -65,7 +65,7 @@ def cpus() -> int:
     return os.cpu_count() or 1
 
 
-def check_writable_path(jobs: int | None, scheduler: str | None) -> None:
+def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
     """Refuse `--jobs` and `--scheduler` that cannot be, before any work."""
     from pfbench.base.checks import check_integer
 

@@ -11,7 +11,7 @@ from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
 from pfbench.cli import options
-from pfbench.cli.formatting import format_count, plural, size
+from pfbench.cli.formatting import format_count, format_size, plural
 from pfbench.cli.options import argument, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.spec_runs import resolve_search
@@ -20,8 +20,8 @@ from pfbench.cli.terminal import (
     complain,
     exit_if,
     exit_if_failed,
-    keep_signal_handlers,
-    log_reruns,
+    exit_on_interrupt,
+    make_rerun_logger,
 )
 from pfbench.cli.terminal_tables import Fact, show_facts
 
@@ -68,7 +68,7 @@ def pack(
     elif spec is not None:
         if output is None:
             raise InputError("name the archive to write with -o FILE.")
-        options.check_writable_path(jobs, scheduler)
+        options.check_engine_options(jobs, scheduler)
         check_writable(output, f"--output {output}")
         with closing(options.make_engine(jobs, scheduler)) as engine:
             _write(spec, output, store, engine, as_json=as_json)
@@ -85,7 +85,7 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     store = Store(folder)
     sweep = resolve_search(sweep, store, engine, quiet=as_json)
     with (
-        keep_signal_handlers("run", folder),
+        exit_on_interrupt("run", folder),
         StepProgress(sweep.name, len(sweep.runs()), "runs", quiet=as_json) as steps,
     ):
         outcomes = execute(sweep.runs(), store, engine=engine, progress=steps.count_run)
@@ -96,7 +96,7 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     facts = [
         Fact("archive", str(output), "archive"),
         Fact("runs", number, "runs", format_count(number)),
-        Fact("bytes", length, "size", size(length)),
+        Fact("bytes", length, "size", format_size(length)),
         *_facts(pack),
     ]
     show_facts(facts, as_json=as_json)
@@ -149,7 +149,7 @@ def _check(path: Path, share: float, jobs: int | None, neighbour: Path, *, as_js
         with use_same_kernels(", ".join(blas), engine.environment().get("blas", "")) as kernels:
             if kernels:
                 complain(f"OpenBLAS's kernels {kernels} are taken, as its author had them.")
-            report = packing.check(content, share, engine, log_reruns(quiet=as_json))
+            report = packing.check(content, share, engine, make_rerun_logger(quiet=as_json))
     show_facts(
         [*facts, *_outcome(report, list_changed_versions(content.manifest.get("lock", {})))],
         as_json=as_json,

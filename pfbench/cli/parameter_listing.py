@@ -16,7 +16,7 @@ Description = dict[str, Any]
 """Something as ``--json`` prints it."""
 
 
-def parameters(parameters: "Mapping[str, Parameter]") -> list[Description]:
+def describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Description]:
     """Describe parameters, of whatever they are."""
     return [
         {

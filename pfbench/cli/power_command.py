@@ -47,7 +47,7 @@ def run_searches(
     work: "VerificationJob", claims: "Sequence[Claim]", longest: float | None
 ) -> "dict[str, list[PowerSearch]]":
     """Return the searches for the least errors, at their end, by effort."""
-    from pfbench.verification.power import SEEDS, measure, searches
+    from pfbench.verification.power import SEEDS, complete_searches, searches
     from pfbench.verification.session import select_by_effort
 
     starteds: dict[str, list[PowerSearch]] = {}
@@ -64,5 +64,5 @@ def run_searches(
         tried = [item for item in started if item.was_run]
         with work.steps(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
-            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+            complete_searches(tried, [work.session(steps, seed, effort) for seed in seeds])
     return starteds

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pfbench.base.escaping import escape_text
-from pfbench.cli.formatting import duration, plural, size
+from pfbench.cli.formatting import duration, format_size, plural
 from pfbench.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run_kind(plan: "PlannedRun") -> Kind:
     return problem, algorithm.partition("[")[0], algorithm
 
 
-class ReportPace:
+class RemainingTimeEstimate:
     """An estimate of the time that is left, told once it is steady, and when a line is due.
 
     The first `slots` steps are left out: the start of the workers and compilation are in them.
@@ -204,7 +204,7 @@ class StepProgress:
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
         self._slots = slots
-        self._reported, self._pace = time.monotonic(), ReportPace(slots)
+        self._reported, self._pace = time.monotonic(), RemainingTimeEstimate(slots)
         self.remaining_seconds: Callable[[], float | None] = self._seconds_left
 
     def __enter__(self) -> Self:
@@ -220,7 +220,7 @@ class StepProgress:
 
     def begin(self, kinds: Iterable[Kind] = ()) -> None:
         """Start the clock: what is not there already, of these kinds, is made from now on."""
-        self._pace = ReportPace(self._slots, kinds)
+        self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
@@ -297,7 +297,7 @@ class StepProgress:
         return f"{steps}, {self.run_count:,} of them made now"
 
     def _format(self) -> str:
-        show: Any = size if self._unit == "bytes" else "{:,}".format
+        show: Any = format_size if self._unit == "bytes" else "{:,}".format
         unit = "" if self._unit == "bytes" else f" {self._unit}"
         subject = f" of {show(self._total)}" if self._total is not None else ""
         return f"{show(self._done)}{subject}{unit}"

@@ -9,7 +9,7 @@ from typing import Any
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
-from pfbench.reporting.documents.told import Told
+from pfbench.reporting.documents.told import ReportSummary
 from pfbench.runs.loop.run import Run
 
 
@@ -22,7 +22,7 @@ def compare(
     output: str | Path | None = None,
     jobs: int | None = None,
     rerun: bool = False,
-) -> Told:
+) -> ReportSummary:
     """Compare a method with the catalogue, as ``pfbench compare`` does.
 
     Parameters
@@ -48,11 +48,11 @@ def compare(
         If a name is unknown, or the method fits no problem.
     """
     from pfbench.cli import compare as verb
-    from pfbench.cli.options import check_writable_path, make_engine
+    from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import prepare_folder
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
-    check_writable_path(jobs, None)
+    check_engine_options(jobs, None)
     name = expand_plugin_name("algorithm", _parse_selector("method", method))
     on = None if problem is None else _parse_selector("problem", problem)
     spec, path = verb.load_suite(str(suite), on, None)
@@ -62,7 +62,7 @@ def compare(
     shipped = None if rerun or on is not None else verb.load_suite_archive(path)
     with closing(make_engine(jobs, None)) as engine:
         compared = verb.compare_on_suite(
-            spec, name, verb.Runs(shipped, _store(store), engine, False)
+            spec, name, verb.ComparisonRuns(shipped, _store(store), engine, False)
         )
     return verb.write_comparison(compared, folder)[0]
 
@@ -73,7 +73,7 @@ def report(
     store: str | Path | None = None,
     output: str | Path | None = None,
     jobs: int | None = None,
-) -> Told:
+) -> ReportSummary:
     """Make the runs of sweeps that a store lacks, and report them, as ``pfbench report`` does.
 
     Parameters
@@ -90,11 +90,11 @@ def report(
         If a spec is wrong, or there is nothing to report.
     """
     from pfbench.cli import report_command as verb
-    from pfbench.cli.options import check_writable_path, make_engine
+    from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import prepare_folder, write_report
     from pfbench.reporting.documents.report_contents import contents
 
-    check_writable_path(jobs, None)
+    check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
         raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list of such.")
@@ -117,7 +117,7 @@ def report(
         if folder is not None:
             command, commit = everything.command, everything.commit
             files += write_report(report, folder, command=command, commit=commit)
-    return Told(tuple(all_sentences), tuple(tables), tuple(files))
+    return ReportSummary(tuple(all_sentences), tuple(tables), tuple(files))
 
 
 def list_runs(

@@ -13,7 +13,7 @@ from pfbench.base.failures import end_sentence
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
-from pfbench.cli.formatting import format_count, size
+from pfbench.cli.formatting import format_count, format_size
 from pfbench.cli.mutants import MOST_OF_RECEIPTS, generate_faults, study_faults
 from pfbench.cli.options import option
 from pfbench.cli.power_command import run_searches
@@ -80,7 +80,7 @@ def make_receipt(
             Fact("receipt", str(path), "receipt"),
             Fact("says", " · ".join(short.words), "says"),
             Fact("runs", len(evidence.rows), "runs", format_count(len(evidence.rows))),
-            Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
+            Fact("bytes", path.stat().st_size, "size", format_size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
     for text in reported:

@@ -77,7 +77,7 @@ def report(
             raise InputError("--compare takes two stores and no SPEC.toml: leave one of them out.")
         show_changes(*compare, as_json=as_json)
         return
-    options.check_writable_path(jobs, scheduler)
+    options.check_engine_options(jobs, scheduler)
     if combine is not None:
         check_file_name("--combine", combine)
     if not text:
@@ -133,7 +133,7 @@ def _make_all_runs(
     for path in paths:
         with noting():
             read.append(load_spec(path))
-    noting.collect()
+    noting.raise_collected()
     for name, times in Counter(item.name for item in read).items():
         if times > 1:
             raise InputError(f"two specs are called {name}: their reports would be the same.")

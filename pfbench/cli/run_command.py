@@ -15,7 +15,7 @@ from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.escaping import escape_text
 from pfbench.base.status import Status
 from pfbench.cli import options
-from pfbench.cli.formatting import duration, format_count, format_if_known, plural, size
+from pfbench.cli.formatting import duration, format_count, format_if_known, format_size, plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress, run_kind
 from pfbench.cli.spec_runs import resolve_search
@@ -74,7 +74,7 @@ def run(
     from pfbench.base.checks import check_choice
     from pfbench.runs.planning.spec import load_spec
 
-    options.check_writable_path(jobs, scheduler)
+    options.check_engine_options(jobs, scheduler)
     statuses = (
         ()
         if recomputed is None
@@ -127,7 +127,7 @@ def _run(
 ) -> None:
     from pfbench.cli.report_text import result_tables, results_as_json
     from pfbench.reporting import collect_report
-    from pfbench.reporting.findings.ranking import ranking_summary
+    from pfbench.reporting.findings.ranking import keep_ranking_rows
     from pfbench.reporting.statistics.equal_counts import limits_by_plan
     from pfbench.runs.execute import execute_sweep
     from pfbench.runs.loop.stop import first_rows_reaching
@@ -161,7 +161,7 @@ def _run(
                 elif result.status == Status.REFUSED:
                     refused.append(outcome)
                 if as_json or not quiet:
-                    run = ranking_summary(
+                    run = keep_ranking_rows(
                         result, planned.targets[outcome.plan], limits[outcome.plan]
                     )
                     outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
@@ -329,7 +329,10 @@ def _dry_run(
         ),
         Fact("jobs", engine.slots, "jobs"),
         Fact(
-            "bytes", upper, "memory", format_if_known(upper, lambda count: f"about {size(count)}")
+            "bytes",
+            upper,
+            "memory",
+            format_if_known(upper, lambda count: f"about {format_size(count)}"),
         ),
         Fact(
             "seconds",
@@ -365,7 +368,7 @@ _EXPECTED = {
 
 def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
-    words = {"iterations": format_count, "seconds": duration, "bytes": size}
+    words = {"iterations": format_count, "seconds": duration, "bytes": format_size}
     displayed = []
     for row in rows:
         numbers = (format_if_known(row[name], word) for name, word in words.items())

@@ -231,7 +231,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 # --- what people read -----------------------------------------------------------------------------
 
 
-def show_run(run: "Run", neighbour: Sequence[Line] = ()) -> None:
+def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
     """Print one run."""
     from pfbench.runs.loop.run import NO_RESULT
 
@@ -243,7 +243,7 @@ def show_run(run: "Run", neighbour: Sequence[Line] = ()) -> None:
         ("iterations", run.iterations),
         ("time", f"{duration(run.seconds)}{inside}"),
         ("note", run.note),
-        *neighbour,
+        *extra_lines,
     ]
     output = run.parameters.get("output", "last")
     failed = run.status in NO_RESULT
@@ -254,10 +254,10 @@ def show_run(run: "Run", neighbour: Sequence[Line] = ()) -> None:
         report_failure(run)
 
 
-def report_failure(run: "Run", schedule_source: str = "") -> None:
+def report_failure(run: "Run", prefix: str = "") -> None:
     """Say on the standard error why a run failed, in which line, and what the line is."""
     after = f"after {plural(run.iterations, 'iteration')}"
-    terminal.complain(f"{schedule_source}{run.status} {after}: {run.stop_reason}")
+    terminal.complain(f"{prefix}{run.status} {after}: {run.stop_reason}")
     if run.error_location is not None:
         terminal.note(
             f"  {run.error_location.file}:{run.error_location.line}: {run.error_location.code}"
@@ -345,7 +345,7 @@ def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
     ]
 
 
-def show_runs(runs: "Sequence[Run]", neighbour: Sequence[Line] = ()) -> None:
+def show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line] = ()) -> None:
     """Print several runs that differ by their seed: medians and ranges."""
     from pfbench.runs.loop.run import NO_RESULT
 
@@ -369,7 +369,7 @@ def show_runs(runs: "Sequence[Run]", neighbour: Sequence[Line] = ()) -> None:
     failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
     title = f"{plural(len(runs), 'run')}{failed}, measures at the output"
     table = columns(names, rows, right=names[1:])
-    show(fields([*_run_facts(first), seeds, ended, *neighbour]), heading(title, table))
+    show(fields([*_run_facts(first), seeds, ended, *extra_lines]), heading(title, table))
     for run in runs:
         if run.status in terminal.FAILURES:
             report_failure(run, f"seed {run.seed}: ")

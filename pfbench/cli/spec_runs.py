@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.cli.progress import StepProgress, run_kind
-from pfbench.cli.terminal import keep_signal_handlers, note
+from pfbench.cli.terminal import exit_on_interrupt, note
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -51,7 +51,7 @@ def make_runs(
     from pfbench.runs.execute import execute
 
     progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
-    with keep_signal_handlers("run", Path(store.folder)), progress as steps:
+    with exit_on_interrupt("run", Path(store.folder)), progress as steps:
         outcomes = execute(
             plans,
             store,

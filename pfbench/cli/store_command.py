@@ -12,7 +12,7 @@ from pfbench.base.escaping import escape_text
 from pfbench.base.failures import end_sentence
 from pfbench.base.selectors import matches
 from pfbench.base.verdicts import VERDICT_NAMES
-from pfbench.cli.formatting import plural, size
+from pfbench.cli.formatting import format_size, plural
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, make_untrusted_engine, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
@@ -21,7 +21,7 @@ from pfbench.cli.terminal import (
     dataclass_fields,
     exit_if,
     fail,
-    log_reruns,
+    make_rerun_logger,
     print_json,
 )
 from pfbench.cli.terminal_tables import Fact, show, show_facts
@@ -117,7 +117,7 @@ def gc(
         Fact("dry_run", dry_run),
         Fact("outdated", outdated, f"{len(outdated):,}", older),
         Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
-        Fact("bytes", report.bytes, size(report.bytes), "in all"),
+        Fact("bytes", report.bytes, format_size(report.bytes), "in all"),
         Fact("kept", report.retained),
         *(
             Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
@@ -178,7 +178,9 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
     from pfbench.runs.rerun import rerun
 
     check_real("--rerun", share, above=0.0, upper=1.0)
-    report = rerun(source, share, make_untrusted_engine(jobs), notify=log_reruns(quiet=quiet))
+    report = rerun(
+        source, share, make_untrusted_engine(jobs), notify=make_rerun_logger(quiet=quiet)
+    )
     for reason, many in report.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {end_sentence(reason)}")
     for key, subject in report.differing:
@@ -314,14 +316,14 @@ def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    _show_line(_LINE.format(*head), "", width)
+    _print_wrapped(_LINE.format(*head), "", width)
     for row in rows:
         start = [row[name] for name in ("kind", "status", "seed", "iterations")]
         seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
         subject = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
         cells = (*start, seconds, row["key"][:12], "")
         texts = ("" if cell is None else str(cell) for cell in cells)
-        _show_line(escape_text(_LINE.format(*texts)), escape_text(subject), width)
+        _print_wrapped(escape_text(_LINE.format(*texts)), escape_text(subject), width)
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
 
@@ -329,15 +331,18 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
 _INDENT = 4
 
 
-def _show_line(line: str, subject: str, width: int) -> None:
+def _print_wrapped(row: str, trailing_text: str, terminal_width: int) -> None:
     """Print a line, and what is stored: below, indented, where it does not fit behind."""
-    if len(line) + len(subject) <= width:
-        print(f"{line}{subject}".rstrip())
+    if len(row) + len(trailing_text) <= terminal_width:
+        print(f"{row}{trailing_text}".rstrip())
         return
-    print(line[:width].rstrip())
-    rest, width = line[width:].strip() + subject, max(width - _INDENT, 1)
-    for start in range(0, len(rest), width):
-        print(f"{'':{_INDENT}}{rest[start : start + width].rstrip()}")
+    print(row[:terminal_width].rstrip())
+    rest, terminal_width = (
+        row[terminal_width:].strip() + trailing_text,
+        max(terminal_width - _INDENT, 1),
+    )
+    for start in range(0, len(rest), terminal_width):
+        print(f"{'':{_INDENT}}{rest[start : start + terminal_width].rstrip()}")
 
 
 def _report_damage(listing: "Listing") -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli.formatting import duration
-from pfbench.cli.progress import Kind, ReportPace, remaining_text
+from pfbench.cli.progress import Kind, RemainingTimeEstimate, remaining_text
 from pfbench.cli.terminal import FAILURES, console
 
 
@@ -34,7 +34,7 @@ class SweepProgress:
         self._title, self._total, self._slots = escape_text(title), total, slots
         self._console = console(error=True)
         self._is_quiet = quiet
-        self._pace = ReportPace(slots)
+        self._pace = RemainingTimeEstimate(slots)
         self.origins: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self._live: Live | None = None
@@ -57,7 +57,7 @@ class SweepProgress:
 
     def begin(self, kinds: Iterable[Kind] = ()) -> None:
         """Start the clock: the runs that are not there, of these kinds, begin now."""
-        self._pace = ReportPace(self._slots, kinds)
+        self._pace = RemainingTimeEstimate(self._slots, kinds)
 
     def count(self, origin: str, status: str, kind: Kind = (), seconds: float = 0.0) -> None:
         """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""

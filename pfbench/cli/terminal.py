@@ -61,7 +61,7 @@ def note(line: str) -> None:
     console(error=True).print(escape_text(line))
 
 
-def log_reruns(*, quiet: bool) -> Callable[[str], None]:
+def make_rerun_logger(*, quiet: bool) -> Callable[[str], None]:
     """Return what says on the standard error which run is made again."""
     return lambda text: None if quiet else note(f"again: {text}")
 
@@ -92,7 +92,7 @@ def announce_imports(selectors: Iterable[str], source: object = "") -> None:
 
 
 @contextmanager
-def keep_signal_handlers(subject: str, folder: Path) -> Iterator[None]:
+def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
     """If the user interrupts the block, say that what is finished is kept, and exit."""
     try:
         yield

@@ -98,14 +98,14 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
     return CatalogueItem(name or location, kind, package or source, summary, data)
 
 
-def iterate_plugins(kind: str, computed: Collection[str] = ()) -> Iterator[CatalogueItem]:
+def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
     """Yield the plug-ins of a kind; one that is broken says why, and harms no other."""
     for plugin in plugins(kind):
         try:
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
                 raise InputError(f"{plugin.target} is no {kind}, but a {item.kind}.")
-            if plugin.name in computed:
+            if plugin.name in builtin_names:
                 raise InputError(f"{plugin.name} is one of ours: name it {plugin.target}.")
             yield item
         except InputError as error:

@@ -85,14 +85,14 @@ def open_job(
 
     An error of the store after something was made is told in one sentence.
     """
-    options.check_writable_path(jobs, scheduler)
+    options.check_engine_options(jobs, scheduler)
     for name, path in (("--json", target), ("--table", table)):
         if path is not None and path != terminal.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)
     effort = "full" if full else "quick"
     with (
         closing(options.make_engine(jobs, scheduler)) as engine,
-        terminal.keep_signal_handlers("check", store),
+        terminal.exit_on_interrupt("check", store),
     ):
         work = VerificationJob(names, effort, seeds, engine, store, target, table)
         try:

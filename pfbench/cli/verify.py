@@ -16,7 +16,7 @@ from pfbench.cli.claims_command import explain as explain_one
 from pfbench.cli.formatting import duration, plural
 from pfbench.cli.harder_report import harder_as_json, harder_in_words, try_harder_instances
 from pfbench.cli.interim_report import verify_informative_first
-from pfbench.cli.mutants import find_faults
+from pfbench.cli.mutants import show_fault_detection
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power_command import measure_power
 from pfbench.cli.receipt import check_receipt, make_receipt, unshown_errata
@@ -114,7 +114,7 @@ def verify(
         algorithm or mutants or worst_case or power or units or receipt or repeat > 1
     ):
         raise InputError("--harder-instances goes with claims alone: leave the other option out.")
-    options.check_writable_path(jobs, scheduler)
+    options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
     check_integer("--repeat", repeat, minimum=1)
     if case_seed is not None:
@@ -143,7 +143,7 @@ def verify(
         if receipt is not None:
             make_receipt(work, receipt, faults, max_check_seconds)
         elif mutants:
-            find_faults(work, algorithm, 0 if planted_only else faults, late_faults or 0)
+            show_fault_detection(work, algorithm, 0 if planted_only else faults, late_faults or 0)
         elif worst_case:
             verify_worst_cases(work, function_class or "")
         elif power:

@@ -14,7 +14,7 @@ from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
 from pfbench.kernels.observed_entries import (
     ObservedRows,
     first_parallel,
-    first_rows,
+    first_step_rows,
     normal_parallel,
     normal_rows,
 )
@@ -99,7 +99,7 @@ def extend(
     if alpha > 0.0:
         multiply(1.0 / alpha, u)
         multiply(1.0 / alpha, y)
-    subtract(alpha, v, y)
+    subtract_multiple(alpha, v, y)
     orthogonalise(basis.right, k + 1, y)
     before = betas[k - 1] if k else 0.0
     coupling = b[k - 1] if k else 0.0
@@ -125,7 +125,7 @@ def extend(
 
 
 @compile_serial
-def ordinary(square: float) -> bool:
+def is_safely_scaled(square: float) -> bool:
     """Return whether the squares of the first square are far from overflow and underflow."""
     return 1e-100 < square < 1e100
 
@@ -154,10 +154,10 @@ def steps_serial(
         previous, u = basis.left[before % locations], basis.left[k % locations]
         y[:] = 0.0
         if k == 0 and goal.x.size:
-            square, basis.inner[0] = first_rows(first, last, rows, g, goal.x, v, u, y)
+            square, basis.inner[0] = first_step_rows(first, last, rows, g, goal.x, v, u, y)
         else:
             square = normal_rows(first, last, rows, g, v, previous, beta, u, y)
-        if k == 0 and not ordinary(square):
+        if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
         k += 1
@@ -186,7 +186,7 @@ def steps_parallel(
             square, basis.inner[0] = first_parallel(bounds, rows, g, goal.x, v, u, y)
         else:
             square = normal_parallel(bounds, rows, g, v, previous, beta, u, y)
-        if k == 0 and not ordinary(square):
+        if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
         k += 1
@@ -208,7 +208,7 @@ def leading_pair(
             p[j] += basis.betas[j] * q[j + 1]
     mix(q, basis.right, steps, v)
     if ahead:
-        subtract(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
+        subtract_multiple(-basis.betas[steps - 1] * p[steps - 1] / theta, basis.right[steps], v)
     multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
     mix(p, basis.left, steps, u)
     multiply(1.0 / math.sqrt(sum_of_squares(u)), u)
@@ -234,7 +234,7 @@ def multiply(factor: float, x: Floats) -> None:
 
 
 @compile_vectorised
-def subtract(factor: float, x: Floats, y: Floats) -> None:
+def subtract_multiple(factor: float, x: Floats, y: Floats) -> None:
     """Subtract factor * x from y."""
     for i in range(y.size):
         y[i] -= factor * x[i]

@@ -19,7 +19,7 @@ _CHOICE = "OPENBLAS_CORETYPE"
 _KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 
 
-def load() -> None:
+def import_libraries() -> None:
     """Import the libraries, so that no clock that starts later runs while they are imported."""
     for name in LIBRARIES:
         if name != "numba" or has_numba():
@@ -33,7 +33,7 @@ def single_blas_thread() -> Iterator[None]:
     The libraries are loaded first: scipy has a BLAS of its own, and only one that is loaded can be
     limited.
     """
-    load()
+    import_libraries()
     with threadpool_limits(1, user_api="blas"):
         yield
 

@@ -167,7 +167,7 @@ def add_full_gradient(kind: int, data: RowData, x: Floats, scale: float, g: Floa
 
 @fallback_without_numba(numpy_fallback.curvatures)
 @compile_serial
-def curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
+def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of every row to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
@@ -179,7 +179,7 @@ def curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
 
 
 @compile_serial
-def share(counts: Integers, s: int, size: int) -> float:
+def sample_weight(counts: Integers, s: int, size: int) -> float:
     """Return the weight of the s-th index of a sample."""
     return counts[s] / size if counts.size else 1.0 / size
 
@@ -204,7 +204,7 @@ def regulariser_slope(alpha: float, t: float) -> float:
 
 @fallback_without_numba(numpy_fallback.gradients)
 @compile_serial
-def gradients(
+def write_mean_gradient(
     kind: int,
     data: RowData,
     alpha: float,
@@ -223,12 +223,12 @@ def gradients(
     for s in range(indices.size):
         i = check_index(indices[s], data.labels.size)
         at_x = slope(kind, dot(*rows, i, x), data.labels[i])
-        add_row(*rows, i, share(counts, s, size) * at_x, g)
+        add_row(*rows, i, sample_weight(counts, s, size) * at_x, g)
 
 
 @fallback_without_numba(numpy_fallback.differences)
 @compile_serial
-def differences(
+def write_mean_difference(
     kind: int,
     data: RowData,
     alpha: float,
@@ -251,7 +251,7 @@ def differences(
         at_x, at_y = dots(*rows, i, x, y)
         b = data.labels[i]
         change = slope(kind, at_x, b) - slope(kind, at_y, b)
-        add_row(*rows, i, share(counts, s, size) * change, g)
+        add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
 @fallback_without_numba(numpy_fallback.add_changes)
@@ -273,7 +273,7 @@ def add_changes(
     for s in range(indices.size):
         i = check_index(indices[s], data.labels.size)
         change = slope(kind, dot(*rows, i, x), data.labels[i]) - stored[i]
-        add_row(*rows, i, share(counts, s, size) * change, g)
+        add_row(*rows, i, sample_weight(counts, s, size) * change, g)
 
 
 @fallback_without_numba(numpy_fallback.replace)
@@ -302,21 +302,21 @@ def replace(
     for s in range(indices.size):
         i = check_index(indices[s], data.labels.size)
         slopes[s] = slope(kind, dot(*rows, i, x), data.labels[i])
-        add_row(*rows, i, share(counts, s, size) * (slopes[s] - stored[i]), g)
+        add_row(*rows, i, sample_weight(counts, s, size) * (slopes[s] - stored[i]), g)
     for s in range(indices.size):
         i = indices[s]
         add_row(*rows, i, 1.0 / data.labels.size * (slopes[s] - stored[i]), mean)
         stored[i] = slopes[s]
 
 
-@fallback_without_numba(numpy_fallback.add_curvature_products)
+@fallback_without_numba(numpy_fallback.add_hessian_vector_products)
 @compile_serial
-def add_curvature_products(
+def add_hessian_vector_products(
     data: RowData,
     indices: Integers,
     counts: Integers,
     size: int,
-    curvature_at: Floats,
+    second_derivatives: Floats,
     v: Floats,
     g: Floats,
 ) -> None:
@@ -326,5 +326,5 @@ def add_curvature_products(
     check_size(g, data.columns)
     for s in range(indices.size):
         i = check_index(indices[s], data.labels.size)
-        at_v = curvature_at[i] * dot(*rows, i, v)
-        add_row(*rows, i, share(counts, s, size) * at_v, g)
+        at_v = second_derivatives[i] * dot(*rows, i, v)
+        add_row(*rows, i, sample_weight(counts, s, size) * at_v, g)

@@ -67,7 +67,7 @@ def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
 
 @fallback_without_numba(numpy_fallback.task_gradient)
 @compile_serial
-def task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of the losses of task t to its row of g."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
@@ -89,17 +89,17 @@ def losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 
 @compile_serial
-def gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of all losses to g, shape (m, d)."""
     for t in range(g.shape[0]):
-        task_gradient(t, rows, theta, scale, g)
+        add_task_gradient(t, rows, theta, scale, g)
 
 
 @compile_parallel
-def gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """As `gradient_serial`, the tasks shared among the threads; the bits are the same."""
+def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
+    """As `add_gradient_serial`, the tasks shared among the threads; the bits are the same."""
     for t in prange(g.shape[0]):
-        task_gradient(t, rows, theta, scale, g)
+        add_task_gradient(t, rows, theta, scale, g)
 
 
 # --- samples --------------------------------------------------------------------------------------

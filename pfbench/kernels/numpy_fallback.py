@@ -169,7 +169,7 @@ def replace(kind: int, data: loop_inputs.RowData, *args: Any) -> None:
     stored[distinct] = slopes
 
 
-def add_curvature_products(data: loop_inputs.RowData, *args: Any) -> None:
+def add_hessian_vector_products(data: loop_inputs.RowData, *args: Any) -> None:
     """As `linear.add_curvature_products`."""
     *sample, curvature_at, v, g = args
     rows = _RowSelection(data, sample[0])

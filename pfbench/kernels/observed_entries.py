@@ -200,7 +200,7 @@ def normal_parallel(
 
 
 @compile_vectorised
-def first_rows(
+def first_step_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
     """As `normal_rows` in the first step, where there is no previous u; return <g, x>, too."""
@@ -223,12 +223,14 @@ def first_rows(
 def first_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """As `first_rows` over all rows; each thread scatters into a y of its own."""
+    """As `first_step_rows` over all rows; each thread scatters into a y of its own."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)
     for t in prange(chunks):
-        squares[t], inners[t] = first_rows(bounds[t], bounds[t + 1], rows, g, x, v, u, private[t])
+        squares[t], inners[t] = first_step_rows(
+            bounds[t], bounds[t + 1], rows, g, x, v, u, private[t]
+        )
     for t in range(chunks):
         y += private[t]
     return float(squares.sum()), float(inners.sum())

@@ -75,7 +75,7 @@ def curvature(z: float, sigma: float) -> float:
 
 
 @compile_vectorised
-def gradient_rows(
+def step_and_write_gradient_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
     """Apply the step of `x` to x.values and write ``scale * psi'`` of the new residuals to g."""
@@ -100,16 +100,16 @@ def gradient_rows(
 def gradient_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `gradient_rows`, one thread for each pair of consecutive `bounds`."""
+    """As `step_and_write_gradient_rows`, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
-        gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
+        step_and_write_gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
 @compile_vectorised
 def slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """As `gradient_rows`, without applying the step of `x`."""
+    """As `step_and_write_gradient_rows`, without applying the step of `x`."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -201,13 +201,13 @@ def add_slope_differences(
 
 
 @compile_serial
-def add_curvature_products(
+def add_hessian_vector_products(
     indices: Integers,
     weights: Floats,
     rows: ObservedRows,
     x: EntryView,
     y: EntryView,
-    curvature_at: Floats,
+    second_derivatives: Floats,
     g: Floats,
 ) -> None:
     """Add ``weights * curvature * (x - y)`` at the sampled positions to g."""
@@ -215,6 +215,6 @@ def add_curvature_products(
         k = check_index(indices[s], g.size)
         g[k] += (
             weights[s]
-            * curvature_at[k]
+            * second_derivatives[k]
             * (entry_at_position(rows, x, k) - entry_at_position(rows, y, k))
         )

@@ -279,11 +279,9 @@ class _ArgumentChecks:
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
 
-    def _refuse(self, statement: str, obj: Any, schedule_source: str, kind: str) -> Never:
+    def _refuse(self, statement: str, obj: Any, owner: str, kind: str) -> Never:
         expected = getattr(self._form, kind)
-        raise InputError(
-            f"{statement} {self._form.describe(obj)}: {schedule_source} are {expected}."
-        )
+        raise InputError(f"{statement} {self._form.describe(obj)}: {owner} are {expected}.")
 
 
 def _accept_all(obj: Any) -> bool:

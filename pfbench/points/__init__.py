@@ -7,8 +7,8 @@ with the atoms it is made of. Algorithms use the functions here and never ask wh
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.operations import (
     combine,
-    descent,
     distance,
+    gap_and_distance,
     inner,
     is_finite,
     keep,
@@ -35,9 +35,9 @@ __all__ = [
     "SparseOperator",
     "TiltedOperator",
     "combine",
-    "descent",
     "describe",
     "distance",
+    "gap_and_distance",
     "infer_format",
     "inner",
     "is_finite",

@@ -48,7 +48,7 @@ class ActiveSet:
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
 
-    def index(self, v: Floats) -> int:
+    def find_or_add(self, v: Floats) -> int:
         """Return the place of a vertex, which enters with the weight 0 if it is not there."""
         indices = np.flatnonzero((self._vertices == v.ravel()).all(axis=1))
         if indices.size:
@@ -59,11 +59,11 @@ class ActiveSet:
 
     def move_toward(self, v: Floats, gamma: float) -> None:
         """Move to (1 - gamma) x + gamma v, gamma in [0, 1]."""
-        to = self.index(v)
+        to = self.find_or_add(v)
         self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
         self._give(to)
 
-    def farthest(self, index: int) -> float:
+    def max_away_step(self, index: int) -> float:
         """Return lambda_v/(1 - lambda_v), the largest step away from one of several vertices."""
         share = float(self.weights[index])
         return share / (1.0 - share)
@@ -72,7 +72,7 @@ class ActiveSet:
         """Move to x + gamma (x - v), v the vertex at a place; from `farthest` on it leaves."""
         copy = self._weights.copy()
         copy[index] = 0
-        farthest = self.farthest(index)
+        farthest = self.max_away_step(index)
         leaves = gamma >= farthest
         factor = 1.0 + min(gamma, farthest)
         self._weights = np.floor(factor * copy).astype(np.int64)
@@ -88,7 +88,7 @@ class ActiveSet:
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
         """Move to x + gamma (v - a), a the vertex at a place; at gamma = lambda_a it leaves."""
-        to = self.index(v)
+        to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
         self._weights[to] += moved

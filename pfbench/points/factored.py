@@ -119,7 +119,7 @@ class FactoredMatrix:
         """(M, N)."""
         return self._trail.pattern.shape
 
-    def reading(self) -> EntryView:
+    def entry_view(self) -> EntryView:
         """Return how compiled loops read this point on the observed entries.
 
         Raises
@@ -143,7 +143,7 @@ class FactoredMatrix:
 
     def values(self) -> Floats:
         """Return a copy of the entries on the observed positions, shape (n,)."""
-        reading, out = self.reading(), self.pattern.vectors.take()
+        reading, out = self.entry_view(), self.pattern.vectors.take()
         if reading.b == 0.0 and reading.a == 1.0:
             np.copyto(out, reading.values)
         else:
@@ -171,7 +171,7 @@ class FactoredMatrix:
         """
         vertex = self._vertex
         if vertex is None:
-            values = self.reading().values
+            values = self.entry_view().values
             return math.isfinite(values @ values)
         return math.isfinite(self._weight * vertex.scale * vertex.u[0] * vertex.v[0])
 
@@ -215,7 +215,7 @@ class FactoredMatrix:
                 "only the newest point of a sequence can be moved or differentiated in place: "
                 "take keep(x) of this one first."
             )
-        loop(self.reading())
+        loop(self.entry_view())
         if recorded:
             self._arrive()
 

@@ -121,7 +121,7 @@ def inner(g: Any, x: Any) -> float:
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
     if isinstance(x, FactoredMatrix):
-        value = x.pattern.rows, _make_observed_matrix(x.pattern, g).g, x.reading()
+        value = x.pattern.rows, _make_observed_matrix(x.pattern, g).g, x.entry_view()
         return float(x.pattern.run(inner_read_rows, inner_read_parallel, *value))
     if isinstance(x, RankOne):
         if x.pattern is not None:
@@ -130,7 +130,7 @@ def inner(g: Any, x: Any) -> float:
     raise InputError(f"no inner product of {describe(g)} and {describe(x)}.")
 
 
-def descent(g: Any, x: Any, v: Any) -> tuple[float, float]:
+def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
     """Return ``<g, x - v>`` and the distance of x and v, for a vertex v.
 
     Raises

@@ -98,7 +98,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         return np.array(self.start_point)
 
     @abstractmethod
-    def bend(self, u: Floats) -> Floats:
+    def apply_hessian(self, u: Floats) -> Floats:
         """Return the Hessian times u."""
 
     @property
@@ -115,7 +115,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         """Return the Hessian times u: all components have the same."""
         if sample is not None:
             index_weights(sample, self.n)
-        return self.bend(u)
+        return self.apply_hessian(u)
 
     @property
     def best_known(self) -> tuple[float, str] | None:
@@ -201,7 +201,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         """Return the gradient at x, shape (d,)."""
         return self.weights * (x - self.centre)
 
-    def bend(self, u: Floats) -> Floats:
+    def apply_hessian(self, u: Floats) -> Floats:
         """Return h_j u_j, shape (d,)."""
         return self.weights * u
 
@@ -260,7 +260,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         """Return A'(A W - B), shape (m, n)."""
         return np.asarray(self.A.T @ (self.A @ x - self.B))
 
-    def bend(self, u: Floats) -> Floats:
+    def apply_hessian(self, u: Floats) -> Floats:
         """Return A'A U, shape (m, n)."""
         return np.asarray(self.A.T @ (self.A @ u))
 

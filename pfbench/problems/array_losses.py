@@ -79,7 +79,7 @@ class ArrayLoss(ABC):
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
         """Return what `bend` needs of phi''(z), shape (k, width)."""
 
-    def bend(self, curvatures: Any, u: Any) -> Any:
+    def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
         """Return phi'' times u, both of shape (k, width)."""
         return curvatures * u
 
@@ -177,7 +177,7 @@ class SoftmaxLoss(ArrayLoss):
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
-    def bend(self, curvatures: Any, u: Any) -> Any:
+    def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
         """See `ArrayLoss`: (diag(p) - pp') u."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)

@@ -138,7 +138,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
             def apply_to_block(rows: Any, part: ComponentBlock) -> Any:
                 floats = loss.library.floats(curvatures[part.components])
-                return loss.bend(floats, rows @ recorded[:, part.columns])
+                return loss.apply_curvatures(floats, rows @ recorded[:, part.columns])
 
             g = self.mean_gradient(sample, apply_to_block)
             return g - loss.ridge * u if loss.ridge else g
@@ -168,7 +168,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         """Return itself, or a backend whose linear minimisation multiplies on the device."""
         if not isinstance(self.set, NuclearBall):
             return self
-        minimiser = self.set.minimiser(rng, self.tolerance)
+        minimiser = self.set.make_warm_lmo(rng, self.tolerance)
         return OpenedProblem(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
 
 

@@ -179,19 +179,19 @@ class FiniteSum(ABC):
         elif not getattr(self.set, "polytope", False):
             lacks["polytope"] = f"the set {self.set.name} is none"
         lacks |= lacking_norms(self)
-        if self.n > 1 and not (self._states("batch") or self._states("component")):
+        if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
             lacks |= dict.fromkeys(("batch", "difference", "table"), reason)
-        if not self._states("hessian"):
+        if not self._defines_verb("hessian"):
             lacks["hessian"] = "it states no Hessians"
-        if not self._states("component_smoothness"):
+        if not self._defines_verb("component_smoothness"):
             lacks["component_smoothness"] = (
                 "it states no L_i, the smoothness of each component, by which sampling=importance "
                 "draws"
             )
         return lacks
 
-    def _states(self, verb: str) -> bool:
+    def _defines_verb(self, verb: str) -> bool:
         """Return whether a subclass defines this verb itself."""
         return getattr(type(self), verb) is not getattr(FiniteSum, verb)
 
@@ -232,7 +232,7 @@ class FiniteSum(ABC):
 
     def component(self, i: int, x: Any) -> Gradient:
         """Return the gradient of f_i at x."""
-        if self._states("batch"):
+        if self._defines_verb("batch"):
             return self.batch(np.array([i]), x)
         if self.n > 1:
             raise RefusedError(f"{self.name} has no component gradients: {self.lacks['batch']}.")

@@ -41,12 +41,12 @@ _SEVERAL_CLASSES = (
 _TWO_CLASSES = tuple(name for name, record in DATA_SETS.items() if record.task == "binary")
 
 
-def source(default: str) -> Any:
+def source_field(default: str) -> Any:
     """Return the parameter that names where the data come from."""
     return parameter(default, "where the data come from")
 
 
-def tolerance() -> Any:
+def tolerance_field() -> Any:
     """Return the parameter of a run's linear minimisation over the nuclear-norm ball."""
     return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
 
@@ -66,7 +66,7 @@ class LinearFamily(AnySetFamily):
     only_set = "l1"
     default_radius = 10.0
 
-    source: str = source("synthetic")
+    source: str = source_field("synthetic")
     set: str | None = parameter(
         None,
         "feasible set, see `pfbench list sets`; none for the whole space",
@@ -118,7 +118,7 @@ class LogisticFamily(LinearFamily):
     problem = linear_models.NonconvexLogistic
     summary = "logistic regression with the regulariser alpha sum x^2/(1+x^2)"
 
-    source: str = source("breast-cancer")
+    source: str = source_field("breast-cancer")
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
     def build(self) -> FiniteSum:
@@ -171,7 +171,7 @@ class RecoveryFamily(ProblemFamily):
     )
     only_set = "nuclear"
 
-    source: str = source("synthetic")
+    source: str = source_field("synthetic")
     radius: float | None = parameter(
         None,
         "radius of the feasible set",
@@ -185,7 +185,7 @@ class RecoveryFamily(ProblemFamily):
     scaling: str = parameter(
         "mean", "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed"
     )
-    tolerance: float = tolerance()
+    tolerance: float = tolerance_field()
     gap_share: float = parameter(
         0.0, "by what part the gap along a vertex may be too small in a run; 0: tolerance alone"
     )
@@ -223,7 +223,7 @@ class MatrixFamily(AnySetFamily):
     set: str | None = parameter(
         None, "feasible set, see `pfbench list sets`; none for all matrices", "nuclear"
     )
-    tolerance: float = tolerance()
+    tolerance: float = tolerance_field()
     arrays: str | None = parameter(
         None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
     )
@@ -245,7 +245,7 @@ class MultitaskFamily(MatrixFamily):
         {"synthetic": SyntheticTasks} | dict.fromkeys(_SEVERAL_CLASSES, ClassTasks)
     )
 
-    source: str = source("synthetic")
+    source: str = source_field("synthetic")
 
     def build(self) -> FiniteSum:
         """Return the problem."""
@@ -266,7 +266,7 @@ class MulticlassFamily(MatrixFamily):
         {"synthetic": SyntheticClasses} | dict.fromkeys(_SEVERAL_CLASSES, ScaledClasses)
     )
 
-    source: str = source("digits")
+    source: str = source_field("digits")
 
     def build(self) -> FiniteSum:
         """Return the problem."""
@@ -287,7 +287,7 @@ class MatrixRegressionFamily(MatrixFamily):
     default_radius = NUCLEAR_NORM
     allows_no_set = False
 
-    source: str = source("synthetic")
+    source: str = source_field("synthetic")
 
     def build(self) -> FiniteSum:
         """Return the problem."""

@@ -88,7 +88,7 @@ class GapAccuracyProblem(OpenedProblem):
         if not (isinstance(x, FactoredMatrix) and isinstance(g, np.ndarray)):
             return None
         try:
-            reading = x.reading()
+            reading = x.entry_view()
         except StalePoint:
             return None
         twice, weight = 2.0 * self._share, 1.0 / self._radius

@@ -110,8 +110,8 @@ class LinearModel(FiniteSum):
         It is known where least squares solve the problem: for the square loss, and for another
         loss of the residual if they leave none; and for the problems of `least_known`.
         """
-        if self.function in LEAST_KNOWN:
-            return LEAST_KNOWN[self.function]
+        if self.function_digest in LEAST_KNOWN:
+            return LEAST_KNOWN[self.function_digest]
         if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == loop_inputs.LOGISTIC:
             return None
         n, d = self._csr.shape
@@ -161,7 +161,7 @@ class LinearModel(FiniteSum):
         return content_digest(numbers, *self._digest_arrays, *own)
 
     @cached_property
-    def function(self) -> str:
+    def function_digest(self) -> str:
         """A hash of f, the set and the penalty, wherever runs start."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays)[:16]
@@ -187,25 +187,29 @@ class LinearModel(FiniteSum):
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         g = np.empty(self.data.columns)
-        linear.gradients(self.loss.kind, self.data, self.alpha, *count_indices(sample), x, g)
+        linear.write_mean_gradient(
+            self.loss.kind, self.data, self.alpha, *count_indices(sample), x, g
+        )
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         g = np.empty(self.data.columns)
-        linear.differences(self.loss.kind, self.data, self.alpha, *count_indices(sample), x, y, g)
+        linear.write_mean_difference(
+            self.loss.kind, self.data, self.alpha, *count_indices(sample), x, y, g
+        )
         return g
 
     def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
-        linear.curvatures(self.loss.kind, self.data, s, curvature)
+        linear.write_curvatures(self.loss.kind, self.data, s, curvature)
         regulariser = self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             g = np.asarray(regulariser * u)
             indices = count_indices(everyone if sample is None else sample)
-            linear.add_curvature_products(self.data, *indices, curvature, u, g)
+            linear.add_hessian_vector_products(self.data, *indices, curvature, u, g)
             return g
 
         return HessianOf(apply_hessian)

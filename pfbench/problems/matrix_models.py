@@ -100,25 +100,25 @@ class MatrixModel(MatrixProblem):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d, m)."""
-        return self.mean_gradient(None, self.slopes(x))
+        return self.mean_gradient(None, self.slope_function(x))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d, m)."""
-        return self.mean_gradient(sample, self.slopes(x))
+        return self.mean_gradient(sample, self.slope_function(x))
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
-        at_x, at_y = self.slopes(x), self.slopes(y)
+        at_x, at_y = self.slope_function(x), self.slope_function(y)
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
     def hessian(self, s: Floats) -> HessianOf:
         """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
-        view, curvatures = self.view(s), np.empty((self.n, self.width))
+        view, curvatures = self.transpose_point(s), np.empty((self.n, self.width))
         for part in self.parts(self.n):
             curvatures[part] = self.component_curvatures(self.take(part), view)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            view = self.view(u)
+            view = self.transpose_point(u)
             return self.mean_gradient(
                 sample, lambda rows, point: self.apply_curvatures(rows, curvatures[point], view)
             )
@@ -161,13 +161,13 @@ class MatrixModel(MatrixProblem):
         size = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 
-    def view(self, x: Floats) -> Floats:
+    def transpose_point(self, x: Floats) -> Floats:
         """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
         return contiguous_transpose(check_point(x, self.shape))
 
-    def slopes(self, x: Floats) -> Slopes:
+    def slope_function(self, x: Floats) -> Slopes:
         """Return the function that gives the slopes at x of some rows."""
-        view = self.view(x)
+        view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
     def mean_gradient(self, sample: Indices | None, slopes: Slopes) -> Floats:
@@ -181,10 +181,12 @@ class MatrixModel(MatrixProblem):
             Called with taken rows and their component numbers; returns shape (k, width).
         """
         if sample is None:
-            return self.weight_gradients(None, np.full(self.n, 1.0 / self.n), slopes)
-        return self.weight_gradients(*index_weights(sample, self.n), slopes)
+            return self.sum_weighted_gradients(None, np.full(self.n, 1.0 / self.n), slopes)
+        return self.sum_weighted_gradients(*index_weights(sample, self.n), slopes)
 
-    def weight_gradients(self, indices: Integers | None, weights: Floats, slopes: Slopes) -> Floats:
+    def sum_weighted_gradients(
+        self, indices: Integers | None, weights: Floats, slopes: Slopes
+    ) -> Floats:
         """As `mean_of`, with a weight for each component."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
@@ -223,7 +225,7 @@ class MatrixTable:
 
     def __init__(self, problem: MatrixModel, x: Floats) -> None:
         self._problem = problem
-        view = problem.view(x)
+        view = problem.transpose_point(x)
         self._slopes = np.empty((problem.n, problem.width))
         for part in problem.parts(problem.n):
             self._slopes[part] = problem.component_slopes(problem.take(part), view)
@@ -231,14 +233,14 @@ class MatrixTable:
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, shape (d, m)."""
-        at_x = self._problem.slopes(x)
+        at_x = self._problem.slope_function(x)
         return self._problem.mean_gradient(
             sample, lambda *source: at_x(*source) - self._slopes[source[1]]
         )
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
-        problem, view = self._problem, self._problem.view(x)
+        problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
         fresh = np.empty((indices.size, problem.width))
         for part in problem.parts(indices.size):

@@ -41,7 +41,7 @@ class MatrixProblem(FiniteSum):
         """Return itself, or a backend whose linear minimisation is warm-started."""
         if not isinstance(self.set, NuclearBall):
             return self
-        return OpenedProblem(self, self.set.minimiser(rng, self.tolerance).lo)
+        return OpenedProblem(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
 
     def _with_set_constants(self, **statement: tuple[float, str]) -> Constants:
         """Return these constants and those that the set determines."""

@@ -214,7 +214,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     def open(self, rng: np.random.Generator) -> OpenedProblem:
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        minimiser = self.set.minimiser(rng, self.tolerance)
+        minimiser = self.set.make_warm_lmo(rng, self.tolerance)
         if self.gap_share:
             return GapAccuracyProblem(self, self.operator, minimiser, self.gap_share)
         return OpenedProblem(self, lambda g: minimiser.lo(self.operator(g)))
@@ -236,7 +236,7 @@ class RobustMatrixRecovery(FiniteSum):
             only_read = welsch.slope_rows, welsch.slope_parallel
             self.pattern.run(*only_read, self.entries, at_x, self.scale, g)
         else:
-            loops = welsch.gradient_rows, welsch.gradient_parallel
+            loops = welsch.step_and_write_gradient_rows, welsch.gradient_parallel
             x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
         return g
 
@@ -251,7 +251,7 @@ class RobustMatrixRecovery(FiniteSum):
         """Return how compiled loops read a point, refused if it is of another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(f"{describe(x)} is no point of {self.name}: it has another pattern.")
-        return x.reading()
+        return x.entry_view()
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v> over the ball."""
@@ -400,7 +400,7 @@ class RecoveryHessian:
         weights *= problem.component_scale
         g, points = np.zeros(problem.n), (problem.entry_view(x), problem.entry_view(y))
         rows = problem.pattern.rows
-        welsch.add_curvature_products(indices, weights, rows, *points, self._curvature, g)
+        welsch.add_hessian_vector_products(indices, weights, rows, *points, self._curvature, g)
         return g
 
 

@@ -126,18 +126,18 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     def _mean_slope(self, x: Floats) -> Floats:
         """Return E (<Z, x> - y) Z, shape (M, N)."""
         data = self.data
-        return data.normal(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
+        return data.sum_weighted_residuals(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients, shape (M, N)."""
         indices, weights = weight_indices(sample)
-        g = self.data.normal(indices, weights, self.data.y[indices], x)
+        g = self.data.sum_weighted_residuals(indices, weights, self.data.y[indices], x)
         return g - self.sensing_variance * x
 
     def times_hessians(self, sample: Indices | None, u: Floats) -> Floats:
         """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
-        g = self.data.normal(indices, weights, np.zeros(indices.size), u)
+        g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
 
     def table(self, x: Floats) -> "RegressionTable":

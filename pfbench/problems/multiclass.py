@@ -77,7 +77,7 @@ class MulticlassLogistic(MatrixModel):
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
-        view, total = self.view(x), 0.0
+        view, total = self.transpose_point(x), 0.0
         for part in self.parts(self.n):
             rows, labels = self.take(part)
             z = rows @ view.T

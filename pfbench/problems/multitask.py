@@ -107,31 +107,33 @@ class MultitaskSigmoid(MatrixModel):
         """Return f(x); the data are read once."""
         parts = np.empty(self.shape[1])
         run = multitask_kernels.losses_serial if self._serial else multitask_kernels.losses_parallel
-        run(self._data, self.view(x), parts)
+        run(self._data, self.transpose_point(x), parts)
         return float(parts.sum()) / self.n
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d, m); the data are read once."""
         g = np.zeros(self.shape[::-1])
         run = (
-            multitask_kernels.gradient_serial
+            multitask_kernels.add_gradient_serial
             if self._serial
-            else multitask_kernels.gradient_parallel
+            else multitask_kernels.add_gradient_parallel
         )
-        run(self._data, self.view(x), 1.0 / self.n, g)
+        run(self._data, self.transpose_point(x), 1.0 / self.n, g)
         return contiguous_transpose(g)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
-        multitask_kernels.add_gradients(self._data, *weight_indices(sample), self.view(x), g)
+        multitask_kernels.add_gradients(
+            self._data, *weight_indices(sample), self.transpose_point(x), g
+        )
         return contiguous_transpose(g)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         multitask_kernels.add_differences(
-            self._data, *weight_indices(sample), self.view(x), self.view(y), g
+            self._data, *weight_indices(sample), self.transpose_point(x), self.transpose_point(y), g
         )
         return contiguous_transpose(g)
 

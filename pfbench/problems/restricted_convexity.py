@@ -184,7 +184,9 @@ def _maximise_over_rank(
     def loss(z: Floats) -> tuple[float, Floats]:
         A, B = z[: M * rank].reshape(M, rank), z[M * rank :].reshape(N, rank)
         V, size = A @ B.T, 0.5 * float(z @ z)
-        slope = (2.0 * alpha + data.sensing_variance) * V - data.normal(data.all, share, zero, V)
+        slope = (2.0 * alpha + data.sensing_variance) * V - data.sum_weighted_residuals(
+            data.all, share, zero, V
+        )
         excess = 0.5 * float(np.vdot(slope, V))
         ascent = np.concatenate([(slope @ B).ravel(), (slope.T @ A).ravel()])
         return -excess / size**2, -ascent / size**2 + 2.0 * excess / size**3 * z

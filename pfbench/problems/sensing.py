@@ -138,7 +138,9 @@ class SensingData:
             loops.products_parallel(bounds, self.rows, indices, flat, out)
         return out
 
-    def normal(self, indices: Integers, weights: Floats, targets: Floats, x: Floats) -> Floats:
+    def sum_weighted_residuals(
+        self, indices: Integers, weights: Floats, targets: Floats, x: Floats
+    ) -> Floats:
         """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
         loops.check_indices(indices, self.n)
         bounds = self._bounds(indices.size)
@@ -193,9 +195,11 @@ class SensingData:
 
         def product(v: Floats) -> Floats:
             x = v.reshape(self.shape)
-            u = self.normal(self.all, weights / n, zero, x)
+            u = self.sum_weighted_residuals(self.all, weights / n, zero, x)
             if centred:
-                u -= self.normal(self.all, share, zero, self.normal(self.all, share, zero, x))
+                u -= self.sum_weighted_residuals(
+                    self.all, share, zero, self.sum_weighted_residuals(self.all, share, zero, x)
+                )
             return u.ravel()
 
         operator = LinearOperator((p, p), matvec=product, dtype=np.float64)

@@ -12,7 +12,7 @@ from pfbench.receipts.receipt_runs import ReceiptCell, Row, cells, run_cell
 from pfbench.receipts.recheck import describe_isolated_difference as other_apart
 from pfbench.receipts.theorem_receipt import describe_claim, worst_cases
 from pfbench.verification.claim import Claim
-from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.instances import change_data_seed
 from pfbench.verification.session import examine, judge
@@ -148,5 +148,5 @@ def fault_is_caught(
     return (
         judge(claims[0], Subject(fault), effort, seed).catches_fault
         if claim
-        else bool(equivalent(fault))
+        else bool(find_equivalence(fault))
     )

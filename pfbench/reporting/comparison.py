@@ -15,7 +15,7 @@ from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ert_interv
 from pfbench.reporting.statistics.cost import Cost
 from pfbench.reporting.statistics.equal_counts import Limits, common_limits, truncate_run
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, numbers
+from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_array
 from pfbench.reporting.statistics.significance import SeedSample, leaders, median
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, add_suboptimality
 from pfbench.runs.loop.stop import Stop
@@ -51,7 +51,7 @@ class GroupAtEqualCounts(RunGroup):
     @cached_property
     def traces(self) -> tuple[Array, ...]:
         """The traces as arrays."""
-        return tuple(map(numbers, self.runs))
+        return tuple(map(trace_array, self.runs))
 
     @cached_property
     def is_deterministic(self) -> bool:
@@ -83,7 +83,7 @@ class ScoredAlgorithm:
     expected_calls: tuple[ExpectedCalls | None, ...]
     last_values: Mapping[str, tuple[float, ...]]
 
-    def needs(self, target: int) -> float:
+    def calls_to_target(self, target: int) -> float:
         """Return the expected calls to a target, by its number; infinite where it needs none."""
         expected = self.expected_calls[target]
         return math.inf if expected is None else expected.value
@@ -260,7 +260,7 @@ _Column = tuple[list[SeedSample], list[float]]
 
 def _calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
     return [algorithm.sample(target) for algorithm in algorithms], [
-        algorithm.needs(target) for algorithm in algorithms
+        algorithm.calls_to_target(target) for algorithm in algorithms
     ]
 
 

@@ -16,10 +16,10 @@ from pfbench.runs.planning.suite import (
     drop_unrun,
     drop_unsearched,
     move_to_front,
+    restrict_to_labels,
     search_trials,
     suite_labels,
     suite_runs,
-    with_labels,
 )
 from pfbench.runs.tuning import resolve_tuning
 
@@ -119,7 +119,7 @@ def remove_refused(
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
-    return with_labels(suite, {*suite.study.labels} - {*unfit}), unfit
+    return restrict_to_labels(suite, {*suite.study.labels} - {*unfit}), unfit
 
 
 def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[PlanOutcome]) -> None:

@@ -17,7 +17,7 @@ from pfbench.base.notebook import html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import RunGroup, StudyResults
-from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_even
+from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_equivalent
 from pfbench.reporting.statistics.seed_curves import FinalSummary
 from pfbench.reporting.wording import (
     MISSING_MARK,
@@ -354,7 +354,7 @@ def ratio(cell: CallRatio) -> str:
     low, high = (
         NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval
     )
-    return f"{format_significant(cell.value)} ({low} to {high}){f' {EQUAL_MARK}' if is_even(cell.interval) else ''}"  # noqa: E501
+    return f"{format_significant(cell.value)} ({low} to {high}){f' {EQUAL_MARK}' if is_equivalent(cell.interval) else ''}"  # noqa: E501
 
 
 def calls(number: float) -> str:

@@ -25,7 +25,7 @@ from pfbench.resisting import replay
 from pfbench.resisting.contestants import Contestant, check_contestant, rebuild_algorithm
 from pfbench.resisting.resisting_oracle import (
     ResistingOracle,
-    orthonormal_frame,
+    make_resisting_chain,
     run_against_oracle,
 )
 from pfbench.resisting.transcript import Transcript, file_digest
@@ -162,7 +162,7 @@ def certify(
     Refused
         If the algorithm uses up the dimension.
     """
-    problem = orthonormal_frame(T, d)
+    problem = make_resisting_chain(T, d)
     # The same oracle twice; only the algorithm's own random numbers differ.
     first, second = (
         ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
@@ -203,7 +203,7 @@ def examine(
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
-    skew = replay.orthonormality(transcript.directions)
+    skew = replay.orthonormality_error(transcript.directions)
     refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
     leaves = "" if queries.departure else _leaves(queries)
     counted = "gradient" if leaves else "lo"
@@ -343,10 +343,10 @@ def check_certificate(
     algorithm = rebuild_algorithm(selector, fixed_seed)
     check_contestant(algorithm)
     standing = Contestant(algorithm, selector, selector, fixed_seed)
-    if not replay.orthonormality(transcript.directions) <= ORTHONORMAL:
+    if not replay.orthonormality_error(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the hidden directions in {neighbour} are not orthonormal: make it anew.")
     problem = replace(
-        orthonormal_frame(stored["horizon"], stored["dimension"]),
+        make_resisting_chain(stored["horizon"], stored["dimension"]),
         directions=np.ascontiguousarray(transcript.directions).T,
     )
     ledger = Counts(**stored["counts"])

@@ -18,7 +18,7 @@ from pfbench.resisting.rescaled_family import (
     max_epsilon,
     run_to_target,
 )
-from pfbench.resisting.resisting_oracle import orthonormal_frame
+from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
@@ -93,7 +93,7 @@ def certificates(
         If the store cannot be written or read; what is stored already stays.
     """
     check_integer("seed", seed, minimum=0)
-    problem = orthonormal_frame(T, d)
+    problem = make_resisting_chain(T, d)
     standing = [contestant(text, problem, iterations, fixed_seed) for text in selectors]
     questions = [
         certificate_task(contestant, T, d, iterations, seed, recompute=recompute)
@@ -154,7 +154,7 @@ def _outcome(
     label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
 ) -> AdversaryOutcome:
     return certify(
-        contestant(label, orthonormal_frame(T, d), iterations, fixed_seed), T, d=d, seed=seed
+        contestant(label, make_resisting_chain(T, d), iterations, fixed_seed), T, d=d, seed=seed
     )
 
 
@@ -186,7 +186,9 @@ def run_families(
     check_integer("seed", seed, minimum=0)
     check_integer("limit", limit, minimum=1)
     for text in selectors:
-        contestant(text, orthonormal_frame(1))  # refuses what may not stand, before anything runs
+        contestant(
+            text, make_resisting_chain(1)
+        )  # refuses what may not stand, before anything runs
     request = [(text, max_epsilon(T)) for text in selectors for T in horizons]
     tasks = [
         Task(run_to_target, (text, epsilon, 1.0, 1.0, limit, seed)) for text, epsilon in request
@@ -201,7 +203,7 @@ def run_families(
     return [family_runs[index] for index in range(len(tasks))]
 
 
-def fits(runs: Sequence[FamilyRun]) -> dict[str, PowerLawFit | None]:
+def fit_by_algorithm(runs: Sequence[FamilyRun]) -> dict[str, PowerLawFit | None]:
     """Fit the runs of each algorithm; None where fewer than two reached their target."""
     law_fits: dict[str, PowerLawFit | None] = {}
     for text in dict.fromkeys(run.algorithm for run in runs):

@@ -190,7 +190,7 @@ def check_contestant(algorithm: Algorithm) -> None:
         If it is randomised, or asks for more than values, gradients, LO and projections.
     """
     _admit_kind(type(algorithm))
-    if isinstance(algorithm, NFWU) and algorithm.runs > 1:
+    if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
         raise RefusedError(
             f"{algorithm.name} with several runs draws which iterate of each to compare, and theorem "  # noqa: E501
             "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "

@@ -129,7 +129,7 @@ def _coordinates(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
     return coordinates
 
 
-def orthonormality(directions: Floats) -> float:
+def orthonormality_error(directions: Floats) -> float:
     """Return the largest entry of |V'V - I|; directions are rows."""
     return float(np.abs(directions @ directions.T - np.eye(len(directions))).max())
 
@@ -179,7 +179,7 @@ class ReplayBackend(CountingBackend):
         while self._exchange.direction_count < event.drawn:
             self._exchange.insert(self._transcript.directions[self._exchange.direction_count])
         answer: Floats = self._transcript.rows[event.answer]
-        self._exchange.gradient(answer)
+        self._exchange.note_gradient(answer)
         return answer.copy()
 
     def value(self, x: Floats) -> float:

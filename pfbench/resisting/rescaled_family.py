@@ -31,7 +31,7 @@ from pfbench.problems.zero_chain import DEPTH, GAP, chain_scaling, chain_smoothn
 from pfbench.resisting.contestants import contestant
 from pfbench.resisting.resisting_oracle import (
     ResistingOracle,
-    orthonormal_frame,
+    make_resisting_chain,
     run_against_oracle,
 )
 from pfbench.runs.loop.streams import stream
@@ -153,7 +153,7 @@ def run_to_target(
 ) -> FamilyRun:
     """Return one run of the family; see `run_family`."""
     T, mu = chain_scaling(epsilon, L, delta)
-    problem = orthonormal_frame(T, L=L, mu=mu)
+    problem = make_resisting_chain(T, L=L, mu=mu)
     target = epsilon * problem.set.diameter
     for algorithm in _horizons(contestant(text, problem).algorithm, T, limit):
         oracle = ResistingOracle(problem, stream(seed, "oracles"), record=False)

@@ -30,7 +30,7 @@ from pfbench.base.errors import DivergedError, InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.base.state import State
-from pfbench.base.user_code import attribute_errors
+from pfbench.base.user_code import blame_user_code
 from pfbench.kernels import chain
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger, Oracles
@@ -44,7 +44,7 @@ _REMEMBERED = 8
 """So many of the last points keep their coordinates: a yielded point is asked right afterwards."""
 
 
-def orthonormal_frame(
+def make_resisting_chain(
     T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
 ) -> ZeroChain:
     """Return the zero chain whose directions a resisting oracle chooses.
@@ -150,7 +150,7 @@ class ResistingOracle(CountingBackend):
         weights[exchange.positions] = slopes[: exchange.direction_count]
         answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
         answer *= self._height / self.mu
-        exchange.gradient(answer)
+        exchange.note_gradient(answer)
         self._query = x.copy(), y
         self._record_answer("gradient", x, answer)
         self._record("gradient", point=x, answer=answer)
@@ -313,7 +313,7 @@ def run_against_oracle(
     with single_blas_thread():
         states = iter(algorithm.run(ask, start.copy(), rng))
         while True:
-            with attribute_errors(algorithm.name, ": mend it first"):
+            with blame_user_code(algorithm.name, ": mend it first"):
                 state = next(states, ask)  # which no algorithm yields
             if state is ask:
                 return ledger.counts()

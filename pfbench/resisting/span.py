@@ -99,7 +99,7 @@ class QuerySpan:
         self.basis.add(outside)
         return np.append(coordinates, size)
 
-    def gradient(self, g: Floats) -> None:
+    def note_gradient(self, g: Floats) -> None:
         """Take note of the size of a gradient that was answered."""
         self.largest_distance = max(self.largest_distance, norm(g))
 

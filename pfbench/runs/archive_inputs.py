@@ -44,7 +44,7 @@ class ArchiveInputs:
 
 
 def collect_inputs(
-    dry_run: Dry, oracles: Any, elsewhere: Any, code: Mapping[str, bytes]
+    dry_run: Dry, argument: Any, elsewhere: Any, code: Mapping[str, bytes]
 ) -> ArchiveInputs:
     """Return what is read; see to it that it suffices.
 
@@ -52,7 +52,7 @@ def collect_inputs(
     ----------
     dry_run
         See `Dry`.
-    oracles, elsewhere
+    argument, elsewhere
         Its argument here, and where there is nothing but the archive.
     code
         The modules, by their names in an archive.
@@ -62,7 +62,7 @@ def collect_inputs(
     InputError
         If a file cannot be in an archive, or what comes of it is another thing there.
     """
-    result = audit_call(dry_run, (oracles,))
+    result = audit_call(dry_run, (argument,))
     paths, origins, data = _assign_paths(result)
     inside = {}
     for name, path in paths.items():

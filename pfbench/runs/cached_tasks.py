@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from pfbench.base.file_watch import find_changed_file, with_files
+from pfbench.base.file_watch import call_and_record_files, find_changed_file
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
@@ -155,4 +155,4 @@ def _do_checked(
     note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> tuple[Any, dict[str, str]]:
     content_keys.check_source(note)
-    return with_files(function, *arguments)
+    return call_and_record_files(function, *arguments)

@@ -20,7 +20,11 @@ from typing import Any
 
 from pfbench.base.status import Status
 from pfbench.runs.engines.engine import Engine, ThisProcess, single_thread
-from pfbench.runs.engines.run_task import make_unfinished_run, make_watched, run_from_result
+from pfbench.runs.engines.run_task import (
+    make_run_with_file_digests,
+    make_unfinished_run,
+    run_from_result,
+)
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.planning.plan import PlannedRun
@@ -145,13 +149,13 @@ def execute_sweep(
                 now.append(plan)
                 continue
             for same in missing[keys[plan].key]:
-                yield _follows_plan(same, keys[same], *containing_run)
+                yield _adapt_to_plan(same, keys[same], *containing_run)
         now, waiting = _split_by_containment(now, keys)
         now.sort(key=_turn)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.user_selectors else None for plan in now]
         tasks = [
-            Task(make_watched, (plan, source), code=plan.code)
+            Task(make_run_with_file_digests, (plan, source), code=plan.code)
             for plan, source in zip(now, sources, strict=True)
         ]
         for result in engine.do(tasks):
@@ -231,7 +235,7 @@ def _initial_notes(keys: RunKeys, minimum: tuple[float, str] | None) -> dict[str
 _keys = single_thread()(compute_keys)  # so that a schedule has the same bits here and in a worker
 
 
-def _follows_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
+def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
     """Return a run of other limits as if it had been planned so."""
     run = replace(
         entry.run,

@@ -35,7 +35,7 @@ from pfbench.runs.storage.archive import CODE, LOCK, PACK, SPEC, Archive, Archiv
 from pfbench.runs.storage.content_keys import reachable
 from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.store import Store
-from pfbench.runs.version_lock import lock, requirements
+from pfbench.runs.version_lock import collect_versions, requirements
 
 _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 """Names that no module of an archive may have, beside those that are installed."""
@@ -123,7 +123,7 @@ def write_archive_with_code(
     StorageError
         If it cannot be written.
     """
-    versions = lock()
+    versions = collect_versions()
     statement = {
         **fields,
         "data": {**fields.get("data", {}), **report.data},

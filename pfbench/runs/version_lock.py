@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parents[1]
 _OWN = _PACKAGE.name
 
 
-def lock() -> dict[str, dict[str, str]]:
+def collect_versions() -> dict[str, dict[str, str]]:
     """Return version and content of each distribution that this process has loaded, by name."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()
@@ -32,7 +32,7 @@ def lock() -> dict[str, dict[str, str]]:
 
 def _distribution_record(name: str) -> dict[str, str]:
     if name == _OWN:
-        return {"version": str(sys.modules[_OWN].__version__), "content": source()}
+        return {"version": str(sys.modules[_OWN].__version__), "content": source_digest()}
     try:
         existing = distribution(name)
     except PackageNotFoundError:
@@ -51,7 +51,7 @@ def _content(existing: Distribution) -> str:
 
 
 @cache
-def source() -> str:
+def source_digest() -> str:
     """Return the hash of the source of pfbench."""
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import DivergedError
-from pfbench.sets.body import as_gradient, check_projectable, gradient
+from pfbench.sets.body import as_gradient, check_gradient, check_projectable
 from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, argmax_modulus
@@ -38,7 +38,7 @@ class L1Ball(VectorSet, NormBall):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return minus radius times the largest modulus in g, twice."""
-        value = -self.radius * float(np.abs(gradient(g, self.shape)).max())
+        value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
     def project(self, y: Floats) -> Floats:
@@ -82,7 +82,7 @@ class L2Ball(VectorSet, NormBall):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius |g|, twice."""
-        g = gradient(g, self.shape)
+        g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
             return 0.0, 0.0
@@ -133,11 +133,11 @@ class LinfBall(VectorSet, NormBall):
 
     def steepest_direction(self, g: Any) -> Floats:
         """Return -radius sgn(g), sgn(0) = 0."""
-        return np.asarray(-self.radius * np.sign(gradient(g, self.shape)))
+        return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius times the l1 norm of g, twice."""
-        value = -self.radius * float(np.abs(gradient(g, self.shape)).sum())
+        value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 
     def project(self, y: Floats) -> Floats:

@@ -9,7 +9,7 @@ import scipy
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
-from pfbench.sets.body import ConvexBody, gradient, is_point, scale_to_unit
+from pfbench.sets.body import ConvexBody, check_gradient, is_point, scale_to_unit
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -53,7 +53,7 @@ class BirkhoffPolytope(ConvexBody):
 
         Ties are resolved in the same way each time (for g = 0, by the identity).
         """
-        scaled, _ = scale_to_unit(gradient(g, self.shape))
+        scaled, _ = scale_to_unit(check_gradient(g, self.shape))
         return self._vertex(scipy.optimize.linear_sum_assignment(scaled)[1])
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:

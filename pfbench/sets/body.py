@@ -28,13 +28,13 @@ def check_finite(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     Diverged
         If it has NaN or infinite entries.
     """
-    array = as_finite_shape(subject, value, shape)
+    array = as_float_array(subject, value, shape)
     if not np.isfinite(array).all():
         raise DivergedError(f"{subject} has NaN or infinite entries")
     return array
 
 
-def as_finite_shape(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
+def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     """Return `value` as a plain float64 array of `shape`, finite or not.
 
     Raises
@@ -53,14 +53,14 @@ def as_finite_shape(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     return np.asarray(value, dtype=np.float64)
 
 
-def gradient(g: Any, shape: tuple[int, ...]) -> Floats:
+def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     """Return the gradient handed to a linear minimisation, checked by `check_finite`."""
     return check_finite(_GRADIENT, g, shape)
 
 
 def as_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
     """Return the gradient handed to a linear minimisation that looks at its entries itself."""
-    return as_finite_shape(_GRADIENT, g, shape)
+    return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
@@ -247,7 +247,7 @@ class GreedyPolytope(VectorConvexBody):
 
         Ties in g go to the lowest index.
         """
-        return self._greedy(np.argsort(gradient(g, self.shape), kind="stable"))
+        return self._greedy(np.argsort(check_gradient(g, self.shape), kind="stable"))
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return the greedy vertex of a uniformly random order; every vertex can occur."""

@@ -10,7 +10,13 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import VectorConvexBody, as_frozen, check_projectable, gradient, is_point
+from pfbench.sets.body import (
+    VectorConvexBody,
+    as_frozen,
+    check_gradient,
+    check_projectable,
+    is_point,
+)
 from pfbench.sets.vectors import VectorSet
 
 
@@ -65,7 +71,7 @@ class Box(VectorConvexBody):
 
     def lo(self, g: Any) -> Floats:
         """Return lower where g is positive, else upper, so that it is a vertex; O(d)."""
-        return np.where(gradient(g, self.shape) > 0.0, self.lower, self.upper)
+        return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
         """Return y with its entries cut to the bounds; O(d)."""
@@ -131,7 +137,7 @@ class KSparsePolytope(VectorSet):
 
         Ties go to the lowest index; where a chosen entry of g is 0 the vertex has +radius.
         """
-        size = np.abs(gradient(g, self.shape))
+        size = np.abs(check_gradient(g, self.shape))
         threshold = np.partition(size, self.d - self.k)[self.d - self.k]
         chosen = size > threshold
         ties = np.flatnonzero(size == threshold)

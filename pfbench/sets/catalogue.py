@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pfbench.base.errors import InputError
 from pfbench.base.names import lookup
 from pfbench.base.parameters import check_complete, check_known
-from pfbench.base.user_code import attribute_errors, load
+from pfbench.base.user_code import blame_user_code, load
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import BirkhoffPolytope
 from pfbench.sets.body import ConvexBody
@@ -68,7 +68,7 @@ PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
 """Every penalty's class by name."""
 
 
-def set_parameters(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
+def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
     """Return whether a selector can build a set or a penalty for points of a shape."""
     matrix = len(shape) == 2
     fits = {
@@ -158,13 +158,13 @@ def _build(
         raise InputError(
             f"the {kind} {name} is built in Python only, as it needs {entry.required_arguments}."
         )
-    if not set_parameters(entry, shape):
-        fitting = ", ".join(other for other in entries if set_parameters(entries[other], shape))
+    if not can_build(entry, shape):
+        fitting = ", ".join(other for other in entries if can_build(entries[other], shape))
         raise InputError(
             f"the {kind} {name} is for {entry.points}, and these points have shape {shape}: choose "
             f"one of {fitting}."
         )
     check_known(f"the {kind} {name}", parameters, entry.parameters())
     check_complete(f"the {kind} {name}", parameters, entry.parameters())
-    with attribute_errors(f"the {kind} {name}") if ":" in name else nullcontext():
+    with blame_user_code(f"the {kind} {name}") if ":" in name else nullcontext():
         return entry.for_shape(shape, **parameters)

@@ -11,7 +11,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.kernels import graphs
-from pfbench.sets.body import VectorConvexBody, as_frozen, gradient, is_point, scale_to_unit
+from pfbench.sets.body import VectorConvexBody, as_frozen, check_gradient, is_point, scale_to_unit
 
 
 def check_edges(edges: Any, kind: str) -> Integers:
@@ -153,7 +153,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
         Ties go to the lowest edge at each node, from the origin on.
         """
-        return self._path_vector(self._cheapest(scale_to_unit(gradient(g, self.shape))[0]))
+        return self._path_vector(self._cheapest(scale_to_unit(check_gradient(g, self.shape))[0]))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether no flow is negative and each node keeps its balance, up to tolerance."""

@@ -13,7 +13,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import check_projectable, gradient, is_point
+from pfbench.sets.body import check_gradient, check_projectable, is_point
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
 
@@ -111,7 +111,7 @@ class GroupLassoBall(VectorSet):
 
         Ties go to the lowest group; for g = 0 it is radius at the first entry of group 0.
         """
-        g = gradient(g, self.shape)
+        g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
             return self._fill_vector(int(np.argmax(self._labels == 0)), self.radius)
@@ -123,7 +123,7 @@ class GroupLassoBall(VectorSet):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return minus radius times the largest norm of a group of g, twice; O(d)."""
-        norms = group_norms(gradient(g, self.shape), self._labels)
+        norms = group_norms(check_gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())
         return value, value
 

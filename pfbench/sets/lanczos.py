@@ -25,8 +25,8 @@ from pfbench.kernels.lanczos_kernels import (
     LanczosBasis,
     StoppingRule,
     extend,
+    is_safely_scaled,
     leading_pair,
-    ordinary,
     steps_parallel,
     steps_serial,
 )
@@ -201,7 +201,7 @@ def _extend_basis(
         v, previous, u = basis.right[k], basis.left[before % locations], basis.left[k % locations]
         with np.errstate(over="ignore", invalid="ignore"):
             square = operator.normal_step(v, previous, beta, u, basis.right[k + 1])
-        if k == 0 and not ordinary(square):
+        if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
         done, theta = extend(k, square, basis, goal, theta)
         k += 1

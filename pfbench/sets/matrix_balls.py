@@ -12,7 +12,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
-from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point, scale_to_unit
+from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point, scale_to_unit
 from pfbench.sets.groups import GroupLassoBall
 from pfbench.sets.norms import NormBall
 
@@ -98,18 +98,18 @@ class SpectralBall(MatrixBall, NormBall):
 
         Where g has not full rank, the SVD completes U and V, so that it is a vertex.
         """
-        u, vt = _singular(scale_to_unit(gradient(g, self.shape))[0])[::2]
+        u, vt = _singular(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
 
     def steepest_direction(self, g: Any) -> Floats:
         """Return -radius UV' with the singular values above rounding alone."""
-        u, s, vt = _singular(scale_to_unit(gradient(g, self.shape))[0])
+        u, s, vt = _singular(scale_to_unit(check_gradient(g, self.shape))[0])
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the nuclear norm of g, twice."""
-        scaled, exponent = scale_to_unit(gradient(g, self.shape))
+        scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
         return value, value
@@ -155,11 +155,11 @@ class RowBall(MatrixBall):
 
     def lo(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN)."""
-        return self._upright(self._flat.lo(self._flatten_rows(gradient(g, self.shape))))
+        return self._upright(self._flat.lo(self._flatten_rows(check_gradient(g, self.shape))))
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the largest norm of a row of g, twice."""
-        return self._flat.minimum(self._flatten_rows(gradient(g, self.shape)))
+        return self._flat.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
         """Return the nearest matrix of the ball: the vector of the rows' norms is projected."""
@@ -218,18 +218,18 @@ class MaxRowBall(MatrixBall, NormBall):
 
     def lo(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN)."""
-        units, lengths = self._units(gradient(g, self.shape))
+        units, lengths = self._units(check_gradient(g, self.shape))
         first = np.zeros(self.shape)
         first[(slice(None), 0) if self._axis else 0] = -1.0
         return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
 
     def steepest_direction(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
-        return np.asarray(-self.radius * self._units(gradient(g, self.shape))[0])
+        return np.asarray(-self.radius * self._units(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the sum of the norms of the rows of g, twice."""
-        value = -self.radius * float(self._units(gradient(g, self.shape))[1].sum())
+        value = -self.radius * float(self._units(check_gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:

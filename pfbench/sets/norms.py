@@ -19,7 +19,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.delegation import Delegated
 from pfbench.base.errors import InputError
-from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point
+from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point
 
 
 class LmoQuality(NamedTuple):
@@ -73,7 +73,7 @@ class NormBall(ConvexBody):
         return frozenset({self.name})
 
     @property
-    def products(self) -> int:
+    def product_count(self) -> int:
         """Products of matrices in a linear minimisation by products; 0 for an exact one."""
         return 0
 
@@ -87,7 +87,7 @@ class NormBall(ConvexBody):
         So of g = 0, of an entry, row or column that is 0, and of singular directions without a
         singular value: sgn(0) = 0. Raises `Diverged` as `lo` does.
         """
-        if not gradient(g, self.shape).any():
+        if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
         v = self.lo(g)
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
@@ -141,15 +141,17 @@ class Entrywise(NormBall):
 
     def lo(self, g: Any) -> Floats:
         """See `ConvexBody.lo`."""
-        return np.asarray(self.ball.lo(gradient(g, self.shape).ravel()).reshape(self.shape))
+        return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
     def steepest_direction(self, g: Any) -> Floats:
         """See `NormBall.steepest_direction`."""
-        return self.ball.steepest_direction(gradient(g, self.shape).ravel()).reshape(self.shape)
+        return self.ball.steepest_direction(check_gradient(g, self.shape).ravel()).reshape(
+            self.shape
+        )
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """See `ConvexBody.minimum`."""
-        return self.ball.minimum(gradient(g, self.shape).ravel())
+        return self.ball.minimum(check_gradient(g, self.shape).ravel())
 
     def project(self, y: Any) -> Floats:
         """See `ConvexBody.project`."""
@@ -215,9 +217,9 @@ class NormProduct(NormBall):
         return frozenset().union(*(ball.block_kinds for ball in self.balls))
 
     @property
-    def products(self) -> int:
-        """See `NormBall.products`."""
-        return sum(ball.products for ball in self.balls)
+    def product_count(self) -> int:
+        """See `NormBall.product_count`."""
+        return sum(ball.product_count for ball in self.balls)
 
     @property
     def zeta(self) -> float:
@@ -245,19 +247,21 @@ class NormProduct(NormBall):
 
     def lo(self, g: Any) -> Floats:
         """Return the minimiser, block by block; a vertex."""
-        results = [ball.lo(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        results = [ball.lo(block) for ball, block in self._pairs(check_gradient(g, self.shape))]
         return self._concatenate_blocks(
             v if isinstance(v, np.ndarray) else v.matrix() for v in results
         )
 
     def steepest_direction(self, g: Any) -> Floats:
         """See `NormBall.steepest_direction`."""
-        pairs = self._pairs(gradient(g, self.shape))
+        pairs = self._pairs(check_gradient(g, self.shape))
         return self._concatenate_blocks(ball.steepest_direction(block) for ball, block in pairs)
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus the sum of rho_l |g_l|_*, twice where all are exact."""
-        minimums = [ball.minimum(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        minimums = [
+            ball.minimum(block) for ball, block in self._pairs(check_gradient(g, self.shape))
+        ]
         return math.fsum(low for low, _ in minimums), math.fsum(high for _, high in minimums)
 
     def project(self, y: Any) -> Floats:

@@ -63,7 +63,7 @@ class NuclearBall(MatrixBall, NormBall):
         """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
-    def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearLmo":
+    def make_warm_lmo(self, rng: np.random.Generator, tolerance: float) -> "NuclearLmo":
         """Return a linear minimisation that starts each call near the last one's vertex."""
         return NuclearLmo(self, rng, tolerance)
 
@@ -76,7 +76,7 @@ class NuclearBall(MatrixBall, NormBall):
         operator = self._operator(g)
         M, N = operator.shape
         if M * N > _EXACT_ENTRIES:
-            return self.minimiser(np.random.default_rng(0), 1e-10).lo(operator)
+            return self.make_warm_lmo(np.random.default_rng(0), 1e-10).lo(operator)
         # Not by Lanczos: a start that is the same in each call can be orthogonal to a leading pair.
         u, v = _leading_pair(operator.dense())
         return RankOne(u, v, -self.radius, _pattern(operator))

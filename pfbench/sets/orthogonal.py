@@ -14,7 +14,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.arrays import norm as euclidean
 from pfbench.base.parameters import check_values, integer, one_of_values
-from pfbench.sets.body import gradient, scale_to_unit
+from pfbench.sets.body import check_gradient, scale_to_unit
 from pfbench.sets.matrix_balls import SpectralBall
 
 QUINTIC = (3.4445, -4.7750, 2.0315)
@@ -104,7 +104,7 @@ class OrthogonalisedBall(SpectralBall):
         check_values(self)
 
     @property
-    def products(self) -> int:
+    def product_count(self) -> int:
         """Products of matrices: q (kappa + 1), or 3 q of the quintic; 0 of an exact one."""
         if self.lmo == "exact":
             return 0
@@ -114,7 +114,7 @@ class OrthogonalisedBall(SpectralBall):
         """Return -radius X_q, from X_0 = g/|g|_F; 0 for g = 0."""
         if self.lmo == "exact":
             return super().steepest_direction(g)
-        scaled, _ = scale_to_unit(gradient(g, self.shape))
+        scaled, _ = scale_to_unit(check_gradient(g, self.shape))
         length = euclidean(scaled)
         if length == 0.0:
             return np.zeros(self.shape)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.sets.body import as_gradient, check_projectable, gradient, is_point
+from pfbench.sets.body import as_gradient, check_gradient, check_projectable, is_point
 from pfbench.sets.vectors import VectorSet, argmax_modulus
 
 
@@ -47,7 +47,7 @@ class Simplex(VectorSet):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum, radius times the least entry of g, twice."""
-        value = self.radius * float(gradient(g, self.shape).min())
+        value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 
     def project(self, y: Floats) -> Floats:

@@ -11,7 +11,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
-from pfbench.sets.body import ConvexBody, check_projectable, gradient, is_point, scale_to_unit
+from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point, scale_to_unit
 from pfbench.sets.simplex import project_simplex
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -59,7 +59,7 @@ class Spectrahedron(ConvexBody):
 
     def lo(self, g: Any) -> RankOne:
         """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3)."""
-        u = _smallest_eigenpair(_check_symmetric(scale_to_unit(gradient(g, self.shape))[0]))
+        u = _smallest_eigenpair(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -70,7 +70,7 @@ class Spectrahedron(ConvexBody):
         "Verification of positive definiteness" (BIT 46, 2006). The width is of the order
         d^2 2^-53 times the norm of g.
         """
-        scaled, exponent = scale_to_unit(gradient(g, self.shape))
+        scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         S = _check_symmetric(scaled)
         if not S.any():
             return 0.0, 0.0

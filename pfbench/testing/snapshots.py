@@ -41,14 +41,14 @@ class Snapshot:
     def __init__(self, problem: Any, seed: int = 0, tolerance: float = 0.0) -> None:
         from pfbench.adapters.solve_interface import as_problem
         from pfbench.points import infer_format
-        from pfbench.runs.loop.steps import Heard
+        from pfbench.runs.loop.steps import ObservedBackend
 
         on = as_problem(problem)
         self.name = f"{problem if isinstance(problem, str) else on.name} seed={seed}"
         self._tolerance, self._ledger, self._number = tolerance, Ledger(), 0
         self._hash, self._hashes = hashlib.sha256(), list[str]()
         start = on.start()
-        backend: Any = Heard(on.open(np.random.default_rng((seed, 0))), self._note)
+        backend: Any = ObservedBackend(on.open(np.random.default_rng((seed, 0))), self._note)
         self.oracles = CountedOracles(backend, self._ledger, on.set.diameter, infer_format(start))
         self.oracles.start, self.oracles.rng = start, np.random.default_rng((seed, 1))
 

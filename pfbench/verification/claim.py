@@ -198,7 +198,7 @@ class Mutant:
         return cls(name=name, subject=subject, expected_claims=expected)
 
     @classmethod
-    def answering(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
+    def from_oracles(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
         """Return the mutant of faulty oracles, a class made of the right ones."""
         return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 

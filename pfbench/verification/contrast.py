@@ -69,7 +69,7 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
 
 
-def relative_excess(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
+def compute_gaps_along_run(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
     """Run an algorithm and return the Frank-Wolfe gap V(x_t) for t < T, shape (T,)."""
 
     def gap(problem: Problem, state: State) -> float:

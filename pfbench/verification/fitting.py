@@ -11,7 +11,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
-from pfbench.base.user_code import attribute_errors
+from pfbench.base.user_code import blame_user_code
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
 
@@ -102,7 +102,7 @@ def fit_rate(
 def _x(run: Run, x: Any) -> float:
     """Return x of a run."""
     if callable(x):
-        with attribute_errors(f"x of {run.algorithm}"):
+        with blame_user_code(f"x of {run.algorithm}"):
             return check_real("x", x(run), above=0.0)
     name = check_text("x", x, "epsilon").removeprefix(_INVERSE)
     parameters = {**Selector.parse(run.problem).parameters, **run.parameters}

@@ -21,7 +21,11 @@ from pfbench.verification.schedule_homogeneity import (
     compute_scaled_schedule,
     find_departures,
 )
-from pfbench.verification.schedules import PublishedSchedule, ScheduleRequest, schedule_as_published
+from pfbench.verification.schedules import (
+    PublishedSchedule,
+    ScheduleRequest,
+    check_published_schedule,
+)
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.error_law import ErrorLaw, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
@@ -44,7 +48,7 @@ from pfbench.verification.units import (
     departure,
     format_unit,
     infer_unit,
-    is_real_number,
+    is_float,
     rescale_constants,
 )
 
@@ -107,7 +111,7 @@ def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield of a claim about a schedule whether what its source prints keeps the units."""
     published = getattr(claim.check, "keywords", {}).get("published")
-    if getattr(claim.check, "func", None) is not schedule_as_published or published is None:
+    if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
     own = Trial(claim).claim_algorithm
     existing = accuracy_unit(own, USUAL[-1])
@@ -130,7 +134,7 @@ def _compute_printed_schedule(
 ) -> Mapping[str, Any]:
     """Return the schedule that a source prints, for what is asked in other units."""
     products = {
-        name: value * scaling.factor(_parameter_unit(own, name)) if is_real_number(value) else value
+        name: value * scaling.factor(_parameter_unit(own, name)) if is_float(value) else value
         for name, value in request.parameters.items()
     }
     other = replace(
@@ -252,7 +256,7 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
         if name in trial.claim.units
         else list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
         for name, value in explicit.items()
-        if is_real_number(value)
+        if is_float(value)
     }
     for units in product(*choices.values()):
         yield dict(zip(choices, units, strict=True))
@@ -266,7 +270,7 @@ def _parameter_unit(method: Any, name: str) -> Unit:
         unit = accuracy_unit(method, USUAL[-1]) or GRADIENT
         created = partial(compute_scaled_schedule, method, "theory", 0.05, unit, USUAL[1])
         try:
-            if is_real_number(created(ONE).get(name)):
+            if is_float(created(ONE).get(name)):
                 return infer_unit(lambda by: created(by)[name])
         except (RefusedError, TypeError, OverflowError):
             pass

@@ -60,7 +60,7 @@ class Instance:
         return value if isinstance(value, str) else inspect.getdoc(self.build) or ""
 
     @property
-    def accepts(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """The names of what it takes, those that are fixed left out."""
         parameters = inspect.signature(self.build).parameters
         return tuple(name for name in parameters if name not in self.parameters)
@@ -68,17 +68,17 @@ class Instance:
     @property
     def varies(self) -> bool:
         """Whether a random generator or a seed enters it."""
-        return "rng" in self.accepts[:1] or "seed" in self.accepts
+        return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
         """Make one of the family by a random generator, if that enters it."""
-        return self(rng) if "rng" in self.accepts[:1] else self()
+        return self(rng) if "rng" in self.parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
         """Make the one of a seed, where a generator or a seed enters it."""
-        if "rng" in self.accepts[:1]:
+        if "rng" in self.parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
-        return self(**({"seed": seed} if "seed" in self.accepts else {}), **changed)
+        return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
 
     def example(self) -> Any:
         """Make one of the family, the same each time."""

@@ -164,9 +164,9 @@ def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | Non
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
-    results = dict(zip(early, session.compare(early), strict=True))
+    results = dict(zip(early, session.find_equivalences(early), strict=True))
     if at_size:
-        results |= zip(late, session.compare(late, at_size), strict=True)
+        results |= zip(late, session.find_equivalences(late, at_size), strict=True)
     return [results.get(fault, "") for fault in faults]
 
 
@@ -181,7 +181,7 @@ def _run_claims(
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:
-        answers = session.test_fault([(claims[k][len(verdicts[k])], faults[k]) for k in waiting])
+        answers = session.test_faults([(claims[k][len(verdicts[k])], faults[k]) for k in waiting])
         for k, verdict in zip(waiting, answers, strict=True):
             verdicts[k].append(verdict)
         waiting = [

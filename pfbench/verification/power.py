@@ -229,7 +229,7 @@ def searches(claims: Iterable[Claim]) -> list[PowerSearch]:
     ]
 
 
-def measure(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
+def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
     """Bring searches to their end, all of them a step at a time.
 
     Parameters

@@ -18,7 +18,7 @@ from pfbench.verification.statements.setting import ClaimSetting
 from pfbench.verification.statistics import combine_families
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
-from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_real_number, rescale_constants
+from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, rescale_constants
 
 _POWERS = tuple(2.0**k for k in (4, -4, 8, -8, 16, -16))
 
@@ -77,7 +77,7 @@ def _scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
     units = trial.claim.units
     is_known = all(
         callable(setting.parameters)
-        or all(name in units for name, value in setting.parameters.items() if is_real_number(value))
+        or all(name in units for name, value in setting.parameters.items() if is_float(value))
         for setting in check.settings.values()
     )
     if plain and is_known and _unit(trial, check) is not None:
@@ -96,7 +96,7 @@ def _check_scaled(trial: Trial, check: Bound, by: Scaling) -> Evidence | None:
     other = replace(check, quantity=_measure(trial, check, by), settings=settings)
     claim = replace(trial.claim, instances=instances, check=other)
     try:
-        return other.check_horizon(replace(trial, claim=claim))
+        return other.decide(replace(trial, claim=claim))
     except (
         ClaimBroken,
         NotTestable,
@@ -133,7 +133,7 @@ def _setting(trial: Trial, setting: ClaimSetting, by: Scaling) -> ClaimSetting:
     if callable(parameters):
         return setting
     scaled = {
-        name: value * by.factor(units[name]) if is_real_number(value) else value
+        name: value * by.factor(units[name]) if is_float(value) else value
         for name, value in parameters.items()
     }
     return replace(setting, parameters=scaled)

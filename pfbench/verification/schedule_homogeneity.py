@@ -21,7 +21,7 @@ from pfbench.verification.units import (
     Unit,
     departure,
     infer_unit,
-    is_real_number,
+    is_float,
 )
 
 Parameters = Callable[[Scaling], Mapping[str, Any]]
@@ -172,7 +172,7 @@ def find_departures(created: Parameters) -> UnitDepartures:
     """Return in what parameters do not keep their units."""
     departures, base = UnitDepartures(), created(ONE)
     for name, value in base.items():
-        if is_real_number(value):
+        if is_float(value):
 
             def parameter_value(scaling: Scaling, name: str = name) -> Any:
                 return created(scaling)[name]

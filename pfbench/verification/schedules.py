@@ -66,7 +66,7 @@ class PublishedSchedule:
     attribution: str
 
 
-def schedule_as_published(trial: Trial, *, published: PublishedSchedule) -> Evidence:
+def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> Evidence:
     """Compare every parameter that the schedule sets, for several accuracies and constants."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
     failed: list[tuple[ScheduleRequest, NotTestable]] = []

@@ -15,7 +15,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.description import describe
-from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
 from pfbench.verification.replay.same_runs import changes_nothing
@@ -174,14 +174,14 @@ class Session:
             for mutant in mutants
         ]
 
-    def test_fault(self, request: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
+    def test_faults(self, request: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
         """Hold each fault to a claim; errors are those of `verify`."""
         subjects = [(claim, Subject(fault)) for claim, fault in request]
         return self._outcomes(
             [self._claim(claim, subject, subject.label) for claim, subject in subjects]
         )
 
-    def compare(
+    def find_equivalences(
         self, faults: Sequence[Fault], subject: Callable[[Fault], Claim | None] = lambda fault: None
     ) -> list[str]:
         """Return why each fault changes nothing, or ""; errors are those of `verify`.
@@ -196,28 +196,28 @@ class Session:
         return self._outcomes([self._erratum(erratum) for erratum in errata])
 
     def _outcomes(
-        self, oracles: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
+        self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
         """Return what becomes of each question; the longest is begun first, unless ranks say."""
-        by = ranks or [-request.seconds for request in oracles]
-        order = sorted(range(len(oracles)), key=by.__getitem__)
+        by = ranks or [-request.seconds for request in requests]
+        order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
-        questions = [oracles[index].question for index in order]
+        questions = [requests[index].question for index in order]
 
         def report_missing(missing: Sequence[int]) -> None:
             if self.on_expected_time:
-                seconds = sum(oracles[order[index]].seconds for index in missing)
+                seconds = sum(requests[order[index]].seconds for index in missing)
                 self.on_expected_time(seconds / self.engine.slots)
 
         for answer in run_cached_tasks(questions, self.engine, self.store, report_missing):
             index, result = order[answer.index], answer.result
             if answer.row is not None:
-                results[index] = oracles[index].from_row(answer.row)
+                results[index] = requests[index].from_row(answer.row)
             elif result is not None:
-                results[index] = oracles[index].from_failure(result)
+                results[index] = requests[index].from_failure(result)
             if self.progress:
                 self.progress(results[index], result is not None)
-        return [results[index] for index in range(len(oracles))]
+        return [results[index] for index in range(len(requests))]
 
     def _claim(
         self, claim: Claim, subject: Subject, label: str | None, limit: float | None = None
@@ -265,7 +265,7 @@ class Session:
 
     def _equivalence(self, fault: Fault, claim: Claim | None) -> _Request[str]:
         task = Task(_equivalence_row, (fault, claim), COMPARISON_LIMIT)
-        statement = [fault, equivalent] if claim is None else [fault, changes_nothing, claim]
+        statement = [fault, find_equivalence] if claim is None else [fault, changes_nothing, claim]
         return _Request(
             self._question("fault", statement, task),
             0.0,
@@ -310,7 +310,7 @@ def _finding_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
 def _equivalence_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
     if claim is None:
-        why = equivalent(fault)
+        why = find_equivalence(fault)
     else:
         why = "at size" if changes_nothing(claim, Subject(fault)) else ""
     return {"fault": fault.name, "where": fault.location, "equivalent": why}

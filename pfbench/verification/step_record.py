@@ -127,13 +127,13 @@ class StepRecorder(ComponentTally):
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)
-            _check_end(len(self.lo_inputs), "linear minimisations")
+            _check_call_limit(len(self.lo_inputs), "linear minimisations")
         elif verb == "value":
             self._values += 1
-            _check_end(self._values, "values")
+            _check_call_limit(self._values, "values")
 
 
-def _check_end(asked_count: int, subject: str) -> None:
+def _check_call_limit(asked_count: int, subject: str) -> None:
     """Refuse a step that asks so much that it will not end."""
     if asked_count > MAX_CALLS_PER_STEP:
         raise MethodFailed(f"one of its steps does not end: it has asked {asked_count} {subject}")

@@ -84,7 +84,7 @@ class Subject:
                 f"it cannot be imported ({type(error).__name__}: {error})"
             ) from error
 
-    def answering(self, problem: Problem) -> Any:
+    def problem_under_test(self, problem: Problem) -> Any:
         """Return the problem that answers the oracles: changed if the subject changes it."""
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 

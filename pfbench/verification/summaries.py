@@ -63,7 +63,7 @@ def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
     return highest
 
 
-def describe_slack(measured: Mapping[str, Any]) -> float | None:
+def slack_factor(measured: Mapping[str, Any]) -> float | None:
     """Return by which factor the highest ratio could grow before it reaches its bound."""
     ratios = [
         value

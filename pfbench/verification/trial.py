@@ -12,7 +12,7 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.errors import InputError, with_notes
+from pfbench.base.errors import InputError, format_error_with_notes
 from pfbench.base.names import lookup
 from pfbench.base.protocols import Algorithm, AlgorithmOracles, Measure, Problem
 from pfbench.base.state import Point, State
@@ -29,7 +29,7 @@ from pfbench.verification.coverage import Coverage
 from pfbench.verification.instruments.enumerated_random import EnumerableGenerator, NotEnumerable
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.oracle_tally import ComponentTally, TalliedProblem
-from pfbench.verification.statistics import Decision, decide_uniform, sequential
+from pfbench.verification.statistics import Decision, decide_mean_sequentially, decide_uniform
 from pfbench.verification.step_record import StepRecord, StepRecorder
 from pfbench.verification.subject import (
     ClaimBroken,
@@ -153,7 +153,7 @@ class Trial:
         """Return the algorithm under test with its theorem's schedule."""
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
-    def draws_uniformly(self, problem: Problem | None = None, **overrides: Any) -> Decision:
+    def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
         """Decide that the output is drawn uniformly among x_0 .. x_{T-1}, as a theorem's is.
 
         Runs of T = 8 iterations, each with another seed; in each it is found which of the run's
@@ -209,7 +209,7 @@ class Trial:
         Unfit
             If it raised where points are no arrays.
         """
-        witnessed = TalliedProblem(self.subject.answering(problem))
+        witnessed = TalliedProblem(self.subject.problem_under_test(problem))
         run = solve(
             witnessed,
             algorithm,
@@ -263,7 +263,9 @@ class Trial:
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
-        recorder = StepRecorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        recorder = StepRecorder(
+            self.subject.problem_under_test(problem).open(np.random.default_rng(seed))
+        )
         ledger = Ledger()
         form = infer_format(problem.start(), problem.name)
         ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
@@ -313,7 +315,7 @@ class Trial:
             yield x, step
             x = keep(step.state.x)
 
-    def sequential(
+    def decide_mean_sequentially(
         self,
         sample: Callable[[int], float],
         bound: float = 1.0,
@@ -331,7 +333,7 @@ class Trial:
         def draw(count: int) -> list[float]:
             return [sample(seed) for seed in itertools.islice(seeds, count)]
 
-        decision, samples = sequential(draw, bound, batch=batch, limit=limit)
+        decision, samples = decide_mean_sequentially(draw, bound, batch=batch, limit=limit)
         return decision, samples.size
 
 
@@ -388,7 +390,7 @@ def _bundle(algorithm: Algorithm) -> type[Oracles]:
     try:
         return oracle_bundle(algorithm)
     except Exception as error:  # it may compute them of its parameters
-        raise MethodFailed(f"it raised {with_notes(error)}") from error
+        raise MethodFailed(f"it raised {format_error_with_notes(error)}") from error
 
 
 def _states(algorithm: Algorithm, ask: AlgorithmOracles, x: Point, rng: Any) -> Iterator[State]:

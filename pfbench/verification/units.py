@@ -281,7 +281,7 @@ def rescale_constants(existing: Any, scaling: Scaling, units: Mapping[str, Unit]
         raise InputError(f"the units of a {type(existing).__name__} are not known")
     scaled = {
         name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
-        if is_real_number(value)
+        if is_float(value)
         else value
         for name, value in parts.items()
     }
@@ -305,6 +305,6 @@ def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
     return units[name]
 
 
-def is_real_number(value: Any) -> bool:
+def is_float(value: Any) -> bool:
     """Return whether a value is a number that has units: no whole number, and no truth value."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

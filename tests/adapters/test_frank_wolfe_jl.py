@@ -55,7 +55,7 @@ def test_it_is_our_own_trace(tmp_path, form, tracked):
         columns=("t", "primal", "dual", "dual_gap", "time", *further),
         n=ROWS,
         step=None if tracked else "Agnostic",
-    ).run("log-cosh", "FrankWolfe.jl")
+    ).as_run("log-cosh", "FrankWolfe.jl")
     for name in ("iteration", "fo", "sfo", "lo"):
         assert run.trace[name].tolist() == OURS.trace[name].tolist(), name
     for name in ("objective", "fw_gap"):
@@ -70,7 +70,7 @@ def test_what_nobody_counted_is_left_open(tmp_path):
     assert secant.table["lo"].isna().all()
     assert secant.table["objective"].notna().all()
     with pytest.raises(InputError, match="does not tell fo, sfo, lo, fv: record what"):
-        secant.run("log-cosh", "FrankWolfe.jl")
+        secant.as_run("log-cosh", "FrankWolfe.jl")
     store = tmp_path / "store"
     read_trajectory(path, step="Agnostic", n=ROWS).store(store, "log-cosh", "FrankWolfe.jl")
     shown = CliRunner().invoke(app, ["report", "--store", str(store), "--text"])

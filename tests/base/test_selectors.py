@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector, module_name, relative_to_file, replace_file_by_module
+from pfbench.base.selectors import (
+    Selector,
+    module_name,
+    replace_file_by_module,
+    resolve_relative_files,
+)
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 WORDS = NAMES.filter(lambda text: text not in ("true", "false", "inf", "nan", "infinity"))
@@ -78,18 +83,18 @@ def test_a_name_may_be_in_a_file(text, name, by):
     assert Selector.parse(text).name == name
     assert replace_file_by_module(text) == (by or "quadratic[set=my:X, penalty = my:Y]")
     # The same thing, wherever the file is named from.
-    moved = relative_to_file(text, Path("up/spec.toml"))
+    moved = resolve_relative_files(text, Path("up/spec.toml"))
     assert replace_file_by_module(moved) == replace_file_by_module(text)
     assert (moved == text) == (replace_file_by_module(text) == text)
-    assert relative_to_file(moved, Path("spec.toml")) == moved
+    assert resolve_relative_files(moved, Path("spec.toml")) == moved
 
 
 def test_where_the_file_of_a_spec_lies():
     spec = Path("sweeps/mine.toml")
-    assert relative_to_file("my.py:X[seed={seed}]", spec) == "sweeps/my.py:X[seed={seed}]"
-    assert relative_to_file("/home/my.py:X", spec) == "/home/my.py:X"
-    assert relative_to_file("q[set=../my.py:X]", spec) == "q[set=sweeps/../my.py:X]"
-    assert relative_to_file("my:X[a=1]", spec) == "my:X[a=1]"
+    assert resolve_relative_files("my.py:X[seed={seed}]", spec) == "sweeps/my.py:X[seed={seed}]"
+    assert resolve_relative_files("/home/my.py:X", spec) == "/home/my.py:X"
+    assert resolve_relative_files("q[set=../my.py:X]", spec) == "q[set=sweeps/../my.py:X]"
+    assert resolve_relative_files("my:X[a=1]", spec) == "my:X[a=1]"
     assert [module_name("a/my.py:X"), module_name("my.sub:X")] == ["my", "my.sub"]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pfbench as pf
 from pfbench.claims import Claim, Erratum, ExaminationEvidence, Mutant, bound, counts
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ def schedule(c):
 
 def slope():
     """Return a slope on which every gradient is the same until its end."""
-    return LongSlope(n=4, g=0.5, gap=4.0)
+    return ConstantSlopeProblem(n=4, g=0.5, gap=4.0)
 
 
 MEAN = Claim(

@@ -42,7 +42,7 @@ def interrupted_at(folder, monkeypatch):
 
     @contextmanager
     def interrupted(number):
-        make = execute.make_watched
+        make = execute.make_run_with_file_digests
 
         def made(*arguments):
             if len(list(folder.rglob("*.parquet"))) == number:
@@ -50,7 +50,7 @@ def interrupted_at(folder, monkeypatch):
             return make(*arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "make_watched", made)
+            patch.setattr(execute, "make_run_with_file_digests", made)
             yield
 
     return interrupted

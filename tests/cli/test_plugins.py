@@ -52,7 +52,7 @@ class Steps(Algorithm):
     @classmethod
     def theory(cls, epsilon, constants, **given):
         """Return the schedule of nothing: gap <= epsilon after 2 L D^2/epsilon steps."""
-        L, D = cls.requires_parameters(constants, "L_f", "D")
+        L, D = cls.schedule_constants(constants, "L_f", "D")
         return cls.from_schedule(given, iterations=math.ceil(2 * L * D * D / epsilon), step=0.01)
 
 

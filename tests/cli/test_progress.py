@@ -65,7 +65,7 @@ def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told)
 
 
 def test_an_estimate_that_is_not_steady_is_not_told(clock):
-    pace = progress.ReportPace()
+    pace = progress.RemainingTimeEstimate()
     for k in range(60):
         clock[0] += 1.0
         left = pace.remaining_seconds(k, 100 - k)
@@ -76,7 +76,7 @@ def test_an_estimate_that_is_not_steady_is_not_told(clock):
 
 
 def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
-    pace = progress.ReportPace(slots=2)
+    pace = progress.RemainingTimeEstimate(slots=2)
     assert [pace.remaining_seconds(made, 9) for made in (0, 1, 2)] == [None] * 3
     clock[0] += 4.0
     assert pace.remaining_seconds(4, 6) == 12.0
@@ -88,7 +88,7 @@ def test_nothing_is_told_before_a_tenth_and_five_seconds(clock):
 def test_what_is_to_come_counts_by_its_kind(clock):
     """Ten runs of a second, then ten of ten, first of a problem whose kinds are not known."""
     short, long = ("easy", "gd", "gd[step=1]"), ("hard", "gd", "gd[step=1]")
-    pace = progress.ReportPace(kinds=[short] * 10 + [long] * 10)
+    pace = progress.RemainingTimeEstimate(kinds=[short] * 10 + [long] * 10)
     found = []
     for k in range(20):
         clock[0] += (seconds := 1.0 if k < 10 else 10.0)
@@ -101,7 +101,7 @@ def test_what_is_to_come_counts_by_its_kind(clock):
 
 def test_a_kind_that_is_not_done_takes_as_long_as_its_method_on_its_problem(clock):
     kinds = [("p", "gd", f"gd[step={k}]") for k in range(10)]
-    pace = progress.ReportPace(kinds=kinds)
+    pace = progress.RemainingTimeEstimate(kinds=kinds)
     for k, kind in enumerate(kinds[:3]):
         clock[0] += 2.0
         pace.note(kind, 2.0)

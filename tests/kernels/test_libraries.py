@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from pfbench.kernels import libraries
-from pfbench.kernels.libraries import LIBRARIES, load, single_blas_thread
+from pfbench.kernels.libraries import LIBRARIES, import_libraries, single_blas_thread
 
 RUN = """
 import sys
@@ -36,7 +36,7 @@ assert seen and all(seen), seen
 
 
 def test_what_is_loaded_has_one_blas_thread_inside():
-    load()
+    import_libraries()
     assert set(LIBRARIES) <= set(sys.modules)
     with single_blas_thread():
         assert {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"} == {1}

@@ -92,9 +92,9 @@ def test_sampled_loops_are_what_they_say_for_every_form_of_rows(name, form, coun
     drawn, weights = drawn_of(counted, rng)
     x, y, g = *rng.standard_normal((2, D)), np.full(D, np.nan)
     at_x, at_y = slopes(name, data, array, x), slopes(name, data, array, y)
-    linear.gradients(kind, data, ALPHA, *drawn, x, g)
+    linear.write_mean_gradient(kind, data, ALPHA, *drawn, x, g)
     np.testing.assert_allclose(g, array.T @ (weights * at_x) + regulariser(x), **close)
-    linear.differences(kind, data, ALPHA, *drawn, x, y, g)
+    linear.write_mean_difference(kind, data, ALPHA, *drawn, x, y, g)
     expected = array.T @ (weights * (at_x - at_y)) + regulariser(x) - regulariser(y)
     np.testing.assert_allclose(g, expected, **close)
     stored, g, mean = at_y.copy(), np.zeros(D), np.zeros(D)
@@ -115,8 +115,8 @@ def test_rows_of_ones_give_the_same_bits_as_their_values():
     values = ones._replace(values=np.ones(csr_array(array).nnz))
     drawn, _ = drawn_of(False, rng)
     x, y, g, h = *rng.standard_normal((2, D)), np.empty(D), np.empty(D)
-    linear.differences(loop_inputs.LOGISTIC, ones, ALPHA, *drawn, x, y, g)
-    linear.differences(loop_inputs.LOGISTIC, values, ALPHA, *drawn, x, y, h)
+    linear.write_mean_difference(loop_inputs.LOGISTIC, ones, ALPHA, *drawn, x, y, g)
+    linear.write_mean_difference(loop_inputs.LOGISTIC, values, ALPHA, *drawn, x, y, h)
     np.testing.assert_array_equal(g, h)
 
 
@@ -126,6 +126,10 @@ def test_an_index_outside_is_refused_before_anything_is_read(wrong):
     (_, none, _), _ = drawn_of(False, np.random.default_rng(9))
     drawn = np.array([0, wrong]), none, 2
     with pytest.raises(IndexError, match="outside 0"):
-        linear.gradients(loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D), np.zeros(D))
+        linear.write_mean_gradient(
+            loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D), np.zeros(D)
+        )
     with pytest.raises(IndexError, match="another size"):
-        linear.gradients(loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D - 1), np.zeros(D))
+        linear.write_mean_gradient(
+            loop_inputs.LOGISTIC, data, 0.0, *drawn, np.zeros(D - 1), np.zeros(D)
+        )

@@ -108,7 +108,7 @@ def test_a_first_step_is_two_products_and_the_inner_product_of_entries(pattern, 
             in_chunks(pattern, *cuts).bounds, *arguments
         )
     else:
-        square, inner = observed_entries.first_rows(0, M, *arguments)
+        square, inner = observed_entries.first_step_rows(0, M, *arguments)
     assert_allclose(u, G @ v, rtol=1e-13, atol=1e-14)
     assert_allclose(y, G.T @ (G @ v), rtol=1e-13, atol=1e-14)
     assert_allclose(square, u @ u, rtol=1e-13)
@@ -130,7 +130,7 @@ def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
     observed_entries.write_entries_parallel(bounds, pattern.rows, parallel, out[1])
     assert_allclose(out[1], out[0], rtol=1e-15)
     g = np.empty((2, pattern.n))
-    welsch.gradient_rows(0, M, entries, serial, 0.1, g[0])
+    welsch.step_and_write_gradient_rows(0, M, entries, serial, 0.1, g[0])
     welsch.gradient_parallel(bounds, entries, parallel, 0.1, g[1])
     assert_allclose(parallel.values, serial.values, rtol=1e-15)
     assert_allclose(g[1], g[0], rtol=1e-14)

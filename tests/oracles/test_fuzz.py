@@ -16,8 +16,8 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import (
     FactoredMatrix,
     combine,
-    descent,
     distance,
+    gap_and_distance,
     infer_format,
     inner,
     keep,
@@ -134,7 +134,7 @@ def call(ask, problem, verb, x, rng):
     if verb in OPERATIONS:
         arguments = {
             "combine": lambda: combine(point(), vertex(), 0.3),
-            "descent": lambda: descent(tilted(), point(), vertex()),
+            "descent": lambda: gap_and_distance(tilted(), point(), vertex()),
             "distance": lambda: distance(point(), point()),
             "inner": lambda: inner(direction(), point()),
             "tilt": lambda: tilt(direction(), point(), point(), 0.3),

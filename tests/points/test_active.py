@@ -51,8 +51,8 @@ def test_the_point_does_not_drift():
         S.move_toward(CORNERS[i], 1.0 / (i + 1.0))
     begin = S.point()
     for _ in range(5_000):
-        S.transfer(S.index(CORNERS[1]), CORNERS[2], 0.1)
-        S.transfer(S.index(CORNERS[2]), CORNERS[1], 0.1)
+        S.transfer(S.find_or_add(CORNERS[1]), CORNERS[2], 0.1)
+        S.transfer(S.find_or_add(CORNERS[2]), CORNERS[1], 0.1)
     assert np.abs(S.point() - begin).max() <= 1e-15
 
 
@@ -64,12 +64,12 @@ def test_each_move_is_what_it_says(gamma):
     x, v = S.point(), CORNERS[5]
     S.move_toward(v, gamma)
     np.testing.assert_allclose(S.point(), (1 - gamma) * x + gamma * v, atol=1e-15)
-    x, a = S.point(), S.index(CORNERS[2])
+    x, a = S.point(), S.find_or_add(CORNERS[2])
     share = S.weights[a]
     step = min(gamma, share / (1 - share))
     S.move_away(a, gamma)
     np.testing.assert_allclose(S.point(), x + step * (x - CORNERS[2]), atol=1e-15)
-    x, a = S.point(), S.index(CORNERS[0])
+    x, a = S.point(), S.find_or_add(CORNERS[0])
     step = min(gamma, S.weights[a])
     S.transfer(a, CORNERS[7], gamma)
     np.testing.assert_allclose(S.point(), x + step * (CORNERS[7] - CORNERS[0]), atol=1e-15)
@@ -79,7 +79,7 @@ def test_each_move_is_what_it_says(gamma):
 def test_the_longest_steps_drop_a_vertex():
     S = ActiveSet(CORNERS[0])
     S.move_toward(CORNERS[1], 0.3)
-    S.move_away(S.index(CORNERS[1]), 1.0)
+    S.move_away(S.find_or_add(CORNERS[1]), 1.0)
     assert list(exactly(S)) == [tuple(CORNERS[0])]
     S.transfer(0, CORNERS[3], 1.0)
     assert list(exactly(S)) == [tuple(CORNERS[3])]

@@ -261,7 +261,7 @@ def test_the_points_of_a_sequence_share_one_vector_of_values(rng):
     x = FactoredMatrix.zero(PATTERN)
     for _ in range(3):
         moved = combine(x, random_vertex(rng, PATTERN), 0.5)
-        assert np.shares_memory(moved.reading().values, x.reading().values)
+        assert np.shares_memory(moved.reading().values, x.entry_view().values)
         x = moved
 
 
@@ -325,6 +325,6 @@ def test_a_view_reads_as_the_point_and_moves_as_a_copy():
     moved = combine(seen, problem.set.random_vertex(rng, problem.pattern), 0.5)
     assert isinstance(moved, FactoredMatrix)
     assert not moved.is_borrowed
-    assert moved.reading().values is not x.reading().values
+    assert moved.entry_view().values is not x.reading().values
     assert_array_equal(x.values(), own.values())
     assert_array_equal(seen.values(), own.values())

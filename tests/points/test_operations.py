@@ -14,8 +14,8 @@ from pfbench.points import (
     FactoredMatrix,
     RankOne,
     combine,
-    descent,
     distance,
+    gap_and_distance,
     inner,
     is_finite,
     keep,
@@ -70,15 +70,17 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
             G = as_matrix(PATTERN, l) + 0.7 * (x.matrix() - centre.matrix())
             away = x.matrix() - vertex.matrix()
             expected = np.vdot(G, away), np.linalg.norm(away)
-            assert_allclose(descent(g, x, vertex), expected, rtol=1e-9, atol=1e-10)
+            assert_allclose(gap_and_distance(g, x, vertex), expected, rtol=1e-9, atol=1e-10)
             assert g.descent(x, vertex) is not None
-        assert_allclose(descent(l, x, vertex)[0], np.vdot(as_matrix(PATTERN, l), away), atol=1e-10)
+        assert_allclose(
+            gap_and_distance(l, x, vertex)[0], np.vdot(as_matrix(PATTERN, l), away), atol=1e-10
+        )
         # The whole step leaves no atom but the vertex, and no distance to it.
         x = combine(x, vertex, 1.0 if step == 7 else 0.3)
         if step == 7:
             g = tilt(l, x, u, 0.7)
             assert g.descent(x, vertex) is None
-            assert_allclose(descent(g, x, vertex), (0.0, 0.0), atol=1e-7)
+            assert_allclose(gap_and_distance(g, x, vertex), (0.0, 0.0), atol=1e-7)
 
 
 def test_products_with_a_centre_are_kept_until_either_list_of_atoms_is_another():
@@ -113,7 +115,9 @@ def test_dense_moves_are_the_same_in_one_pass(order, kind):
         assert_array_equal(moved, (1.0 - 0.3) * x + 0.3 * end)
         assert moved.shape == x.shape
         close = {"rtol": 1e-12 if kind is np.float64 else 1e-5}
-        assert_allclose(descent(g, x, v), (np.vdot(g, x - end), np.linalg.norm(x - end)), **close)
+        assert_allclose(
+            gap_and_distance(g, x, v), (np.vdot(g, x - end), np.linalg.norm(x - end)), **close
+        )
     assert_array_equal(tilt(g, x, y, 0.7), g + 0.7 * (x - y))
     with pytest.raises(InputError):
         combine(x, rng.standard_normal((5, 3)), 0.3)

@@ -21,7 +21,7 @@ from pfbench.receipts.worker_tasks import describe_isolated_difference, recheck_
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.archive import open_archive, write_archive
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.version_lock import source
+from pfbench.runs.version_lock import source_digest
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
 
@@ -47,7 +47,7 @@ def test_it_holds_all_that_it_should(receipt):
     about, rows, inside = content(receipt)
     assert {"receipt.html", "receipt.md", "receipt.tex", "badge.svg", "lock.txt"} <= inside.keys()
     assert [one["name"] for one in about["claims"]] == ["lazy-falls", "lazy-count"]
-    assert about["lock"]["pfbench"]["content"] == source()
+    assert about["lock"]["pfbench"]["content"] == source_digest()
     falls = about["claims"][0]
     (constants,) = (one["constants"] for one in falls["instances"].values())
     (bounds,) = (one["bounds"] for one in falls["settings"].values())

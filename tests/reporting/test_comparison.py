@@ -151,7 +151,7 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
     found = compare(results(both, fast()), SFO).panels[0].algorithms[0]
     assert [one.value for one in found.expected_calls] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
-        compare(results(slow()), SFO).panels[0].algorithms[0].needs(1),
+        compare(results(slow()), SFO).panels[0].algorithms[0].calls_to_target(1),
     ]
     assert found.last_values == compare(results(slow()), SFO).panels[0].algorithms[0].last_values
     assert [one.runs[0].counts.sfo for one in both.with_parts] == [10, 240]

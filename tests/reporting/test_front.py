@@ -13,7 +13,7 @@ from reading_tex import problems
 from pfbench.reporting.documents.paper import Paper
 from pfbench.reporting.figures import svg
 from pfbench.reporting.figures.profile import draw_profile, profile
-from pfbench.reporting.findings.candidate_front import comparison_sentences, front
+from pfbench.reporting.findings.candidate_front import front, mean_log_budget_ratios
 from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.results import Panel, StudyResults
 from pfbench.runs.planning.study import LabelledSelector
@@ -92,8 +92,8 @@ def test_a_stated_price_is_the_only_scale():
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
-    few = comparison_sentences(comparisons(results(fast(), slow()))[0])
-    many = comparison_sentences(comparisons(results(fast(), slow(), slower(), idle()))[0])
+    few = mean_log_budget_ratios(comparisons(results(fast(), slow()))[0])
+    many = mean_log_budget_ratios(comparisons(results(fast(), slow(), slower(), idle()))[0])
     assert {label: many[label] for label in few} == few
     assert few["fast"] > few["slow"] > many["slower"] > many["idle"] == 0.0
 

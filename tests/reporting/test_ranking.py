@@ -145,7 +145,7 @@ def test_the_rank_follows_from_the_essence_of_a_run():
     whole = results({"a": falls(5, 6, 7), "idle": IDLE, "lost": LOST})
     short = results(
         {
-            group.label: [ranking.ranking_summary(one, TARGETS) for one in group.runs]
+            group.label: [ranking.keep_ranking_rows(one, TARGETS) for one in group.runs]
             for group in whole
         }
     )
@@ -261,7 +261,7 @@ def test_the_rank_at_equal_counts_follows_from_the_essence_of_runs():
     whole = results(methods, budgets=budgets)
     limits = common_limits(plan for group in whole for plan in group.plans)
     short = {
-        name: [ranking.ranking_summary(one, TARGETS, [limits]) for one in runs]
+        name: [ranking.keep_ranking_rows(one, TARGETS, [limits]) for one in runs]
         for name, runs in methods.items()
     }
     assert ranking.as_json(results(short, budgets=budgets)) == ranking.as_json(whole)

@@ -64,7 +64,7 @@ def test_products_of_matrices_are_those_of_its_linear_minimisations():
     assert runtimes([priced], TARGET, PRODUCTS).calls == [30]
     assert PRODUCTS.total_cost(priced) == 60
     assert PRODUCTS.total_cost(some) == 0  # not measured
-    assert (PRODUCTS.calls, str(PRODUCTS), SFO.calls) == (
+    assert (PRODUCTS.description, str(PRODUCTS), SFO.description) == (
         "products of matrices",
         "products",
         "SFO calls",

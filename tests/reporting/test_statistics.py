@@ -48,8 +48,8 @@ def test_the_band_of_few_seeds_is_their_range():
     found = seed_curves.band([run(list(row)) for row in y], "lo", "m")
     np.testing.assert_array_equal(found.low, y.min(axis=0))
     np.testing.assert_array_equal(found.high, y.max(axis=0))
-    assert "least to the greatest" in seed_curves.band_means(4)
-    assert "quartiles" in seed_curves.band_means(5)
+    assert "least to the greatest" in seed_curves.band_legend(4)
+    assert "quartiles" in seed_curves.band_legend(5)
 
 
 def test_seconds_are_those_of_the_median_run_at_each_iteration():
@@ -99,13 +99,13 @@ def test_values_that_are_not_finite_or_missing_leave_no_trace():
 def test_nothing_recorded_gives_an_empty_band(runs):
     assert seed_curves.band(runs, "lo", "m").x.size == 0
     assert seed_curves.final_summary(runs, "m").runs == 0
-    assert np.isnan(seed_curves.first(runs, "m"))
+    assert np.isnan(seed_curves.median_start_value(runs, "m"))
 
 
 def test_final_values_are_those_of_the_runs_that_end_with_an_answer():
     runs = [run([9.0, y]) for y in (1.0, 2.0, 4.0)] + [run([9.0, 100.0], status="diverged")]
     assert seed_curves.final_summary(runs, "m") == seed_curves.FinalSummary(2.0, 1.0, 4.0, 3, 4)
-    assert seed_curves.first(runs, "m") == 9.0
+    assert seed_curves.median_start_value(runs, "m") == 9.0
 
 
 def test_thinning_keeps_both_ends():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
+from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_chain
 
 
 @pytest.fixture
@@ -12,7 +12,7 @@ def oracle():
 
     def make(T=6, d=None, seed=0, **scale):
         return ResistingOracle(
-            orthonormal_frame(T, d, **scale), np.random.default_rng(seed), record=True
+            make_resisting_chain(T, d, **scale), np.random.default_rng(seed), record=True
         )
 
     return make

@@ -37,14 +37,14 @@ from pfbench.resisting import (
 from pfbench.resisting.certificate import _digest, examine, transcript_path
 from pfbench.resisting.contestants import Contestant
 from pfbench.resisting.replay import check_answers, check_queries
-from pfbench.resisting.resisting_oracle import orthonormal_frame
+from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.resisting.transcript import KINDS, Transcript, file_digest
 
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
 def certified(text, T, **options):
-    return certify(contestant(text, orthonormal_frame(T, options.get("d"))), T, **options)
+    return certify(contestant(text, make_resisting_chain(T, options.get("d"))), T, **options)
 
 
 def own(algorithm, T=10, **options):
@@ -250,7 +250,7 @@ def outcome():
 
 def answers_of(outcome, transcript):
     V = np.ascontiguousarray(transcript.directions).T
-    return check_answers(replace(orthonormal_frame(8), directions=V), transcript)
+    return check_answers(replace(make_resisting_chain(8), directions=V), transcript)
 
 
 def test_a_changed_answer_fails_check_i(outcome):
@@ -273,11 +273,11 @@ def test_changed_directions_fail_check_i(outcome):
 
 
 def queries_of(transcript, algorithm):
-    return check_queries(algorithm, orthonormal_frame(8), transcript, np.random.default_rng(0))
+    return check_queries(algorithm, make_resisting_chain(8), transcript, np.random.default_rng(0))
 
 
 def test_another_algorithm_fails_check_ii(outcome):
-    base = contestant("frank-wolfe", orthonormal_frame(8)).algorithm
+    base = contestant("frank-wolfe", make_resisting_chain(8)).algorithm
     assert queries_of(outcome.transcript, base).departure == ""
     for changed, words in (
         (replace(base, iterations=7), "before the transcript does"),
@@ -311,7 +311,7 @@ class OtherRounding:
 @pytest.mark.parametrize("text", ["ncgs[option=1]", "ncgs[option=2]", "cgs", "frank-wolfe"])
 def test_another_rounding_passes_check_ii(text):
     """The last LO input of an inner loop is all rounding, and its direction another one there."""
-    one = contestant(text, orthonormal_frame(8))
+    one = contestant(text, make_resisting_chain(8))
     transcript = certify(one, 8).transcript
 
     class There(Walk):
@@ -324,7 +324,7 @@ def test_another_rounding_passes_check_ii(text):
 
 
 def test_a_wrong_lo_output_fails_check_ii(outcome):
-    algorithm = contestant("frank-wolfe", orthonormal_frame(8)).algorithm
+    algorithm = contestant("frank-wolfe", make_resisting_chain(8)).algorithm
     row = next(e.answer for e in outcome.transcript.events() if e.kind == LO)
     for change in (lambda u: -u, lambda u: 0.999 * u, lambda u: 1.001 * u):
         transcript = copied(outcome.transcript)
@@ -334,7 +334,7 @@ def test_a_wrong_lo_output_fails_check_ii(outcome):
 
 def test_a_wrong_projection_fails_check_ii():
     outcome = certified("projected-gradient", 8)
-    algorithm = contestant("projected-gradient", orthonormal_frame(8)).algorithm
+    algorithm = contestant("projected-gradient", make_resisting_chain(8)).algorithm
     transcript = copied(outcome.transcript)
     assert queries_of(transcript, algorithm).departure == ""
     row = [e.answer for e in transcript.events() if e.kind == PROX][3]
@@ -343,7 +343,7 @@ def test_a_wrong_projection_fails_check_ii():
 
 
 def test_a_gap_below_the_floor_is_not_certified():
-    longer = contestant("frank-wolfe[iterations=20]", orthonormal_frame(8))
+    longer = contestant("frank-wolfe[iterations=20]", make_resisting_chain(8))
     outcome = certify(longer, 8)
     transcript = copied(outcome.transcript)
     # As if no LO output had been given: what came after T of them now comes before.
@@ -351,7 +351,7 @@ def test_a_gap_below_the_floor_is_not_certified():
     columns = {name: column[asked] for name, column in transcript.columns.items()}
     certificate = examine(
         longer,
-        replace(orthonormal_frame(8), directions=transcript.directions.T),
+        replace(make_resisting_chain(8), directions=transcript.directions.T),
         replace(transcript, columns=columns),
         outcome.certificate.counts,
         0,
@@ -468,7 +468,7 @@ def test_a_certificate_that_was_refused_cannot_be_forged_into_one(tmp_path):
 @pytest.mark.parametrize("cheat", [Draws, PastTheLedger])
 def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     """A forger strikes out what the online runs found: the replay finds it again."""
-    algorithm = contestant(f"contenders:{cheat.__name__}", orthonormal_frame(6))
+    algorithm = contestant(f"contenders:{cheat.__name__}", make_resisting_chain(6))
     path = tmp_path / "cheat.json"
     write_certificate(certify(algorithm, 6), path)
     forged(path, certified=True, certified_for="lo", findings=[])
@@ -554,7 +554,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
 )
 def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
     with pytest.raises(RefusedError) as error:
-        contestant(text, orthonormal_frame(5))
+        contestant(text, make_resisting_chain(5))
     assert words in str(error.value)
     assert "theorem 5.1" in str(error.value)
 
@@ -574,12 +574,12 @@ def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
 )
 def test_what_cannot_be_made_is_refused(text, words):
     with pytest.raises(InputError) as error:
-        contestant(text, orthonormal_frame(5))
+        contestant(text, make_resisting_chain(5))
     assert words in str(error.value)
 
 
 def test_what_is_not_given_is_filled_in():
-    problem = orthonormal_frame(30)
+    problem = make_resisting_chain(30)
     D = problem.set.diameter
     found = {text: contestant(text, problem).algorithm for text in all_contestants()}
     assert found["frank-wolfe[step=open-loop]"].iterations == 30
@@ -596,7 +596,7 @@ def test_what_is_not_given_is_filled_in():
 
 
 def test_an_own_algorithm_is_made_again_from_its_selector(tmp_path):
-    problem = orthonormal_frame(6)
+    problem = make_resisting_chain(6)
     one = contestant("contenders:LinearRule[number=3]", problem)
     assert one.algorithm == LinearRule(number=3, iterations=6)
     path = tmp_path / "own.json"

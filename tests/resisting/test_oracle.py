@@ -8,7 +8,7 @@ from helpers import assert_one_sentence
 from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.base.state import State
 from pfbench.points import combine
-from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
+from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_chain
 from pfbench.resisting.transcript import KINDS
 
 GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
@@ -201,9 +201,9 @@ def test_a_used_up_dimension_is_refused(oracle):
 
 def test_2T_dimensions_are_too_few(oracle):
     with pytest.raises(InputError) as error:
-        orthonormal_frame(7, 14)
+        make_resisting_chain(7, 14)
     assert_one_sentence(error, "dimension 14", "above 2T = 14")
-    assert orthonormal_frame(7, 15).columns == orthonormal_frame(7).columns == 15
+    assert make_resisting_chain(7, 15).columns == make_resisting_chain(7).columns == 15
 
 
 # --- what it keeps --------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_the_digest_sees_every_bit(oracle):
 
 
 def test_an_algorithm_that_changes_what_it_got_changes_no_record():
-    one = ResistingOracle(orthonormal_frame(4), np.random.default_rng(0), record=True)
+    one = ResistingOracle(make_resisting_chain(4), np.random.default_rng(0), record=True)
     x = np.zeros(one.d)
     for _ in range(3):
         g = one.gradient(x)

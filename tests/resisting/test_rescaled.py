@@ -13,7 +13,7 @@ from pfbench.problems.zero_chain import chain_scaling, chain_smoothness
 from pfbench.resisting import FamilyRun, all_contestants, certify, contestant, fit_calls, run_family
 from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
 from pfbench.resisting.rescaled_family import lower_constant, max_epsilon
-from pfbench.resisting.resisting_oracle import ResistingOracle, orthonormal_frame
+from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_chain
 from pfbench.runs.loop.streams import stream
 
 QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
@@ -77,7 +77,9 @@ def test_the_target_is_reached_at_the_last_call_and_not_before():
     (run,) = run_family(["frank-wolfe[step=open-loop]"], [max_epsilon(2)], limit=3000)
     assert not run.censored
     T, mu = chain_scaling(run.epsilon, 1.0, 1.0)
-    oracle = ResistingOracle(orthonormal_frame(T, L=1.0, mu=mu), stream(0, "oracles"), record=False)
+    oracle = ResistingOracle(
+        make_resisting_chain(T, L=1.0, mu=mu), stream(0, "oracles"), record=False
+    )
     x = np.zeros(oracle.d)
     points = [x]
     for t in range(run.calls):
@@ -171,7 +173,7 @@ def test_censored_runs_are_left_out_of_the_fit():
 @pytest.fixture(scope="module")
 def outcomes():
     algorithms = ["frank-wolfe[iterations=12]", "projected-gradient"]
-    return [(text, certify(contestant(text, orthonormal_frame(6)), 6)) for text in algorithms]
+    return [(text, certify(contestant(text, make_resisting_chain(6)), 6)) for text in algorithms]
 
 
 def test_the_figure_of_gaps_names_everything(outcomes, tmp_path):

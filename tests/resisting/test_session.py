@@ -15,10 +15,15 @@ from pfbench.resisting import (
     run_family,
     write_certificate,
 )
-from pfbench.resisting.certificate_session import certificate_task, certificates, fits, run_families
+from pfbench.resisting.certificate_session import (
+    certificate_task,
+    certificates,
+    fit_by_algorithm,
+    run_families,
+)
 from pfbench.resisting.contestants import FixedSeed, check_contestant, rebuild_algorithm
 from pfbench.resisting.rescaled_family import max_epsilon
-from pfbench.resisting.resisting_oracle import orthonormal_frame
+from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.content_keys import source_digest
 
@@ -67,7 +72,7 @@ def own(tmp_path, monkeypatch):
 def key(text, T=5):
     """Return what decides whether the certificate is the same: its question, and the sources."""
     asked = certificate_task(
-        contestant(text, orthonormal_frame(T)), T, None, None, 0, recompute=False
+        contestant(text, make_resisting_chain(T)), T, None, None, 0, recompute=False
     )
     return json.dumps(asked.content), source_digest(asked.modules)
 
@@ -78,7 +83,7 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
         f"{plain}:Steps{inside}"
         for inside in ("", "[iterations=10,step=0.1]", "[iterations=3,step=0.9]", "[iterations=3]")
     ]
-    found = [contestant(text, orthonormal_frame(5)) for text in texts]
+    found = [contestant(text, make_resisting_chain(5)) for text in texts]
     assert [one.selector for one in found] == texts
     assert len({key(text) for text in texts}) == len(texts)
     for one in found:
@@ -98,7 +103,7 @@ def test_the_parameters_of_a_plain_class_are_part_of_selector_and_key(own):
 )
 def test_a_certificate_makes_the_same_algorithm_again(own, tmp_path, inside):
     number, _, rest = inside.partition(":")
-    one = contestant(f"{own[int(number)]}:{rest}", orthonormal_frame(5))
+    one = contestant(f"{own[int(number)]}:{rest}", make_resisting_chain(5))
     assert vars(rebuild_algorithm(one.selector)) == vars(one.algorithm)
     write_certificate(certify(one, 5), tmp_path / "own.json")
     certificate = check_certificate(tmp_path / "own.json").certificate
@@ -134,7 +139,7 @@ def test_what_the_store_has_is_not_made_again(tmp_path, engine):
     made = certificates(BOTH, 6, **options)
     assert [one.label for one in made] == BOTH
     assert [one.certificate for one in made] == [
-        certify(contestant(text, orthonormal_frame(6)), 6).certificate for text in BOTH
+        certify(contestant(text, make_resisting_chain(6)), 6).certificate for text in BOTH
     ]
     assert [one.outcome.certificate for one in made] == [one.certificate for one in made]
     assert len(told) == 2
@@ -175,9 +180,9 @@ def test_the_family_is_that_of_the_epsilons_on_any_engine():
         found = run_families(texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1))
         assert found == expected
     assert len(told) == 8
-    assert list(fits(expected)) == texts
-    assert fits(expected)["frank-wolfe"] == fit_calls(expected[:2])
-    assert fits(expected[:1]) == {"frank-wolfe": None}
+    assert list(fit_by_algorithm(expected)) == texts
+    assert fit_by_algorithm(expected)["frank-wolfe"] == fit_calls(expected[:2])
+    assert fit_by_algorithm(expected[:1]) == {"frank-wolfe": None}
 
 
 def test_a_run_of_the_family_that_fails_is_named(own):

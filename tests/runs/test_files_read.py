@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.base.file_watch import find_changed_file, reading
+from pfbench.base.file_watch import find_changed_file, record_opened_files
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.execute import execute_sweep, predict_origins
 from pfbench.runs.planning.plan import PlannedRun
@@ -98,6 +98,6 @@ def test_a_file_that_is_not_there_counts_as_unchanged(tmp_path):
     assert find_changed_file({str(tmp_path / "a"): "0", str(tmp_path / "b"): "0"}) == str(
         tmp_path / "a"
     )
-    with reading() as files:
+    with record_opened_files() as files:
         (tmp_path / "a").read_text()
     assert find_changed_file(files) == ""

@@ -46,7 +46,7 @@ def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
         for _ in range(ball.steps):
             t = step(t)
         found = ball.quality(7.0 * M)
-        assert ball.products == products
+        assert ball.product_count == products
         assert found.lower == pytest.approx((s * t).sum() / s.sum(), rel=1e-12)
         assert found.upper == pytest.approx(t.max(), rel=1e-12)
         assert not ball.steepest_direction(0.0 * M).any()

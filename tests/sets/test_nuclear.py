@@ -59,7 +59,7 @@ def test_a_tilted_gradient_that_cancels_to_zero_gives_a_vertex():
     assert_allclose(np.linalg.norm(body.lo(zero).matrix()), 2.0)
     certified = leading_triple(zero, np.random.default_rng(0), tolerance=1e-3, failure=1e-9)
     assert 0.0 == certified.sigma <= certified.upper <= 1e-15
-    warm = body.minimiser(np.random.default_rng(0), 1e-3)
+    warm = body.make_warm_lmo(np.random.default_rng(0), 1e-3)
     warm.lo(np.ones(pattern.shape))
     assert_allclose(np.linalg.norm(warm.lo(zero).matrix()), 2.0)
 
@@ -95,7 +95,7 @@ def test_operators_are_minimised_like_their_matrix():
 def test_a_minimiser_that_starts_near_its_last_vertex_still_minimises():
     """Gradients that turn abruptly: a warm start must not hold the old direction."""
     body, rng = NuclearBall((6, 5), 1.0), np.random.default_rng(0)
-    minimiser = body.minimiser(np.random.default_rng(1), 1e-8)
+    minimiser = body.make_warm_lmo(np.random.default_rng(1), 1e-8)
     for _ in range(30):
         G = rng.standard_normal((6, 5))
         assert_allclose(np.vdot(G, minimiser.lo(G).matrix()), -np.linalg.norm(G, 2), rtol=1e-9)
@@ -106,7 +106,7 @@ def test_equal_seeds_give_equal_bits():
     gradients = np.random.default_rng(0).standard_normal((5, 40, 30))
 
     def answers():
-        minimiser = NuclearBall((40, 30), 1.0).minimiser(np.random.default_rng(3), 1e-2)
+        minimiser = NuclearBall((40, 30), 1.0).make_warm_lmo(np.random.default_rng(3), 1e-2)
         return [minimiser.lo(G).matrix().tobytes() for G in gradients]
 
     assert answers() == answers()

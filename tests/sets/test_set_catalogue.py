@@ -23,7 +23,7 @@ from pfbench.sets import (
     feasible_set,
     penalty,
 )
-from pfbench.sets.catalogue import set_parameters
+from pfbench.sets.catalogue import can_build
 
 NAMES = [
     *("nuclear", "spectral", "spectrahedron", "row-norm", "column-norm"),
@@ -56,7 +56,7 @@ def test_every_entry_has_one_line_and_says_how_it_is_built(entries):
         assert entry.name == name
         assert entry.summary
         assert "\n" not in entry.summary
-        assert set_parameters(entry, SHAPES[entry.points]) == (not entry.required_arguments)
+        assert can_build(entry, SHAPES[entry.points]) == (not entry.required_arguments)
         assert set(entry.parameters()) <= set(SAMPLES)
         assert all(one.description for one in entry.parameters().values())
 

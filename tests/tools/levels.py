@@ -45,9 +45,9 @@ def _two_points(rng, shape):
 
 LAWS = {
     "normal": Law(
-        lambda rng, n: np.maximum(rng.normal(1, 0.2, n), 0.0),
+        lambda rng, n: np.maximum(rng.sum_weighted_residuals(1, 0.2, n), 0.0),
         0.04,
-        lambda rng, n: rng.normal(size=n),
+        lambda rng, n: rng.sum_weighted_residuals(size=n),
     ),
     "χ² of 8": Law(
         lambda rng, n: rng.chisquare(8, n) / 8,
@@ -87,7 +87,7 @@ def mean(law, rng, n):
 
 
 def in_turn(law, rng, n):
-    return st.sequential(lambda k: law.mean_one(rng, k), 1.0, batch=10, limit=n)[0]
+    return st.decide_mean_sequentially(lambda k: law.mean_one(rng, k), 1.0, batch=10, limit=n)[0]
 
 
 def median(law, rng, n):

@@ -109,7 +109,7 @@ def test_a_t_test_at_each_look_would_not_keep_the_level():
 
 
 WITHIN = {
-    "normal": lambda rng, shape: np.maximum(rng.normal(1, 0.1, shape), 0.0),
+    "normal": lambda rng, shape: np.maximum(rng.sum_weighted_residuals(1, 0.1, shape), 0.0),
     "chi2_8": lambda rng, shape: rng.chisquare(8, shape) / 8,
     "exponential": lambda rng, shape: rng.exponential(size=shape),
     "0/10 coin": lambda rng, shape: 10.0 * (rng.random(shape) < 0.1),
@@ -143,7 +143,7 @@ def test_the_shares_are_those_of_sequential():
             start = next(position)
             return row[start : start + number]
 
-        said.append(st.sequential(draw, 1.0, batch=10, limit=200)[0].verdict)
+        said.append(st.decide_mean_sequentially(draw, 1.0, batch=10, limit=200)[0].verdict)
     products = np.cumsum(np.log(np.maximum(10 - samples, 1e-300) / 9), axis=1)[:, 9::10]
     expected = (products >= math.log(20)).any(axis=1)
     assert [verdict in ("holds", "within-10", "attained") for verdict in said] == expected.tolist()

@@ -10,7 +10,7 @@ import pytest
 from judging import judge
 
 import pfbench as pf
-from pfbench.checking.findings import describe_point
+from pfbench.checking.findings import locate_method
 from pfbench.checking.unit_invariance import absolute_numbers
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.runs.storage.content_keys import reachable
@@ -116,8 +116,8 @@ class Faulty:
 
 
 def test_wrappers_in_a_circle_and_properties_that_raise_have_a_place_or_none():
-    assert "Faulty.radius" in describe_point(Faulty(), "missing", "scale", "radius")
-    assert describe_point(Rounds, "scale") == ""
+    assert "Faulty.radius" in locate_method(Faulty(), "missing", "scale", "radius")
+    assert locate_method(Rounds, "scale") == ""
     assert list(absolute_numbers(Rounds)) == []
 
 

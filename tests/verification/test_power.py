@@ -17,9 +17,9 @@ from pfbench.verification.power import (
     FACTORS,
     PlantedError,
     PowerSearch,
+    complete_searches,
     find_sampled_oracle,
     make_faulty,
-    measure,
     parameters,
     searches,
 )
@@ -140,7 +140,7 @@ class Loses(Finds):
 
 def test_checks_that_were_killed_are_told():
     one = search()
-    measure([one], [Loses(1.0)] * 3)
+    complete_searches([one], [Loses(1.0)] * 3)
     assert (one.min_factor, one.lost_trials, one.describe_least_factor) == (
         None,
         2,
@@ -151,37 +151,37 @@ def test_checks_that_were_killed_are_told():
 @pytest.mark.parametrize("place", range(len(FACTORS)))
 def test_bisection_comes_to_the_least_factor(place):
     one, finds = search(), Finds(FACTORS[place])
-    measure([one], [finds] * 3)
+    complete_searches([one], [finds] * 3)
     assert one.min_factor == FACTORS[place]
 
 
 def test_what_is_not_found_at_the_largest_factor_is_tried_no_further():
     one, finds = search(), Finds(100.0)
-    measure([one], [finds] * 3)
+    complete_searches([one], [finds] * 3)
     assert (one.min_factor, finds.asked) == (None, 2)
 
 
 @pytest.mark.parametrize("place", range(len(FACTORS)))
 def test_more_effort_tries_only_what_less_did_not_find(place):
     first, one, finds = search(), search(), Finds(1.0)
-    measure([first], [Finds(FACTORS[place])] * 3)
+    complete_searches([first], [Finds(FACTORS[place])] * 3)
     one.skip_larger_errors(first)
-    measure([one], [finds] * 3)
+    complete_searches([one], [finds] * 3)
     assert one.min_factor == FACTORS[0]
     assert (finds.asked == 0) == (place == 0)
 
 
 def test_what_no_effort_finds_is_tried_by_each():
     first, one, finds = search(), search(), Finds(4.0)
-    measure([first], [Finds(100.0)] * 3)
+    complete_searches([first], [Finds(100.0)] * 3)
     one.skip_larger_errors(first)
-    measure([one], [finds] * 3)
+    complete_searches([one], [finds] * 3)
     assert one.min_factor == 4.0
 
 
 def test_where_two_seeds_differ_the_third_decides():
     one = search()
-    measure([one], [Finds(1.1), Finds(4.0), Finds(2.0)])
+    complete_searches([one], [Finds(1.1), Finds(4.0), Finds(2.0)])
     assert one.min_factor == 2.0
 
 
@@ -195,7 +195,7 @@ def test_every_claim_about_a_method_is_searched():
 @pytest.mark.claims
 def test_a_claim_finds_a_tolerance_that_is_a_tenth_too_large():
     one = PowerSearch(claim("qu2018-condg-stop"), "tolerance")
-    measure([one], [Session(engine=ThisProcess(), seed=seed) for seed in range(3)])
+    complete_searches([one], [Session(engine=ThisProcess(), seed=seed) for seed in range(3)])
     assert one.min_factor == FACTORS[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 import pfbench as pf
 from pfbench.claims import Claim, bound
 from pfbench.verification.instruments.rescaled import Rescaled
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.session import judge
 from pfbench.verification.units import Scaling
 
@@ -31,7 +31,7 @@ class Descent(pf.Algorithm):
 
 def slope():
     """Return a slope with L = 1 and a gap of 1."""
-    return LongSlope(n=2, g=0.2, gap=1.0)
+    return ConstantSlopeProblem(n=2, g=0.2, gap=1.0)
 
 
 def steps(c):

@@ -609,12 +609,12 @@ def drawn(law, seed=0):
 
 def test_clear_cases_end_early():
     draw, asked = drawn(lambda rng, n: 0.3 * rng.gamma(10, 0.1, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, limit=1000)
+    decision, samples = st.decide_mean_sequentially(draw, 1.0, batch=8, limit=1000)
     assert decision.verdict == "within-10"
     assert asked == [8] * 6
     assert samples.size == 48
     draw, asked = drawn(lambda rng, n: 3.0 * rng.gamma(10, 0.1, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, limit=1000)
+    decision, samples = st.decide_mean_sequentially(draw, 1.0, batch=8, limit=1000)
     assert decision.verdict == "violated"
     assert asked == [8] * 3
     assert samples.size == decision.measured["runs"] == 24
@@ -622,14 +622,16 @@ def test_clear_cases_end_early():
 
 @pytest.mark.parametrize(("ratio", "runs"), [(0.0, 29), (0.5, 56), (0.8, 137)])
 def test_runs_needed_to_hold(ratio, runs):
-    decision, samples = st.sequential(lambda n: np.full(n, ratio), 1.0, batch=1, limit=400)
+    decision, samples = st.decide_mean_sequentially(
+        lambda n: np.full(n, ratio), 1.0, batch=1, limit=400
+    )
     assert decision.verdict == ("within-10" if ratio else "holds")
     assert samples.size == runs
 
 
 def test_an_unclear_case_ends_with_all_runs():
     draw, asked = drawn(lambda rng, n: rng.gamma(4, 0.25, n))
-    decision, samples = st.sequential(draw, 1.0, batch=8, limit=45)
+    decision, samples = st.decide_mean_sequentially(draw, 1.0, batch=8, limit=45)
     assert decision.verdict == "inconclusive"
     assert asked == [8, 8, 8, 8, 8, 5]
     assert samples.size == 45
@@ -666,8 +668,8 @@ def test_a_sample_beyond_the_range_keeps_a_limit_from_falling():
 def test_bad_sequences_are_refused():
     for batch, most in ((0, 10), (8, 7), (2.5, 10)):
         with pytest.raises(InputError, match=r"batch|limit"):
-            st.sequential(lambda n: np.ones(n), 1.0, batch=batch, limit=most)
+            st.decide_mean_sequentially(lambda n: np.ones(n), 1.0, batch=batch, limit=most)
     with pytest.raises(InputError, match="returned shape"):
-        st.sequential(lambda n: np.ones(n + 1), 1.0, batch=2, limit=4)
+        st.decide_mean_sequentially(lambda n: np.ones(n + 1), 1.0, batch=2, limit=4)
     with pytest.raises(InputError, match="nonnegative"):
-        st.sequential(lambda n: -np.ones(n), 1.0, batch=2, limit=4)
+        st.decide_mean_sequentially(lambda n: -np.ones(n), 1.0, batch=2, limit=4)

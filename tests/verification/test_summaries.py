@@ -6,8 +6,8 @@ from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.statistics import decide_mean
 from pfbench.verification.summaries import (
     describe_deciding_evidence,
-    describe_slack,
     main_numbers,
+    slack_factor,
     summarise_ratios,
 )
 
@@ -48,7 +48,7 @@ def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
     [({"ratio": 0.07}, 14.3), ({"condition x: ratio": 0.5}, None), ({"slope": -1.0}, None)],
 )
 def test_the_room_below_a_bound(measured, expected):
-    found = describe_slack(measured)
+    found = slack_factor(measured)
     assert found is None if expected is None else abs(found - expected) < 0.05
 
 

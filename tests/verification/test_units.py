@@ -13,7 +13,7 @@ from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, make_instance
 from pfbench.verification.homogeneity import check_claim, check_erratum
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.schedule_homogeneity import check_schedule
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.error_law import error_law
@@ -91,7 +91,7 @@ def test_a_term_that_seldom_counts_is_found():
 
 # --- theorems of somebody's own -------------------------------------------------------------------
 
-SLOPE = (make_instance(LongSlope, n=2, g=0.2, gap=1.0),)
+SLOPE = (make_instance(ConstantSlopeProblem, n=2, g=0.2, gap=1.0),)
 
 
 def _stated(most, step=lambda c: 1.0 / c.L_f, of="gradient_mapping_sq", **more):

@@ -34,7 +34,7 @@ Corner = tuple[Decimal, Decimal, Decimal]
 """r, cos(theta), sin(theta)."""
 
 
-def floor(L_f: float, D: float, T: int) -> float:
+def height_floor(L_f: float, D: float, T: int) -> float:
     """Return 9 L D^2/(128 (T+2)^2), which h_T is at least; here L = 1 and D = 2."""
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
@@ -137,7 +137,7 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         T, right = certify_run(instance.parameters["end"])
         *_, last = trial.follow(problem, trial.make(iterations=T, step="line-search"))
         h = problem.value(np.asarray(last.state.x)) - problem.minimum_value
-        parts[f"{instance.name}, run"] = decide_inequality([floor(1.0, 2.0, T) / h])
+        parts[f"{instance.name}, run"] = decide_inequality([height_floor(1.0, 2.0, T) / h])
         same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
         statement = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
         parts[f"{instance.name}, decimals"] = decide_exact(
@@ -147,7 +147,7 @@ def check_lower_bound(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
         T, h = certify_run(end)
         starts = sample_starts(T, trial.seeds(1, end)[0]) if T <= 250 else None
         visited = {} if starts is None else {"sampled": starts}
-        ratio = floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
+        ratio = height_floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
         statement = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
         parts[f"T = {T}"] = decide_exact(
             ratio <= 1.0, statement, statement, {"h_T (T+2)^2": h, **visited}
@@ -170,7 +170,7 @@ WORST = Claim(
     assumptions=("f strongly convex", "a strongly convex set", "x* on the boundary"),
     schedule="step = line-search",
     expected_seconds=(1.0, 1.0),
-    formulas=(formula(floor, VALUE),),
+    formulas=(formula(height_floor, VALUE),),
 )
 
 CLAIMS = (WORST,)

@@ -6,7 +6,11 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.verification import Claim, Mutant, make_instance
-from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic, curvature
+from pfbench.verification.instruments.indefinite import (
+    ConvexHull,
+    IndefiniteQuadratic,
+    curvature_upper_bound,
+)
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
@@ -23,7 +27,7 @@ def gap(problem: IndefiniteQuadratic, x: Any) -> float:
 
 def curvature_constant(problem: Any) -> float:
     """Return C_f, which is exact of a convex quadratic."""
-    return curvature(problem.set.vertices, problem.A)
+    return curvature_upper_bound(problem.set.vertices, problem.A)
 
 
 def square(d: int) -> IndefiniteQuadratic:

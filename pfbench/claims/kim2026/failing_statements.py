@@ -18,7 +18,7 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, h
 from pfbench.verification.statements.path_mean import norm_constants
 
 
-def display(effort: str, seed: int) -> ExaminationEvidence:
+def examine_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     """Run Muon without noise on w^2/2, where beta is capped at 0; the order is that of (8)."""
     problem = parabola(100)
     c = norm_constants(problem)
@@ -69,7 +69,7 @@ ERRATA = (
         "the line before (8), theorem 1's with constants, bounds the mean of |grad f|_* for every "
         "sigma >= 0",
         "(8), in O(.), holds; where beta is capped at 0, our bound is 1.5 sqrt(L Delta/T)",
-        display,
+        examine_bound_order,
         (
             "sqrt(L Delta/T) was merged into the fourth root of r sigma^2 L Delta/T",
             "with sigma <= sqrt(L Delta/(r T)) that root is the smaller one",

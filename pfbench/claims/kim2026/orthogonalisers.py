@@ -86,12 +86,12 @@ def losses(degree: int, steps: int) -> tuple[Floats, Floats]:
     return s, np.asarray(s * (1.0 - h))
 
 
-def converges(trial: Trial) -> Evidence:
+def check_convergence(trial: Trial) -> Evidence:
     """Compare |X_q - polar factor| with its bound, |X_q| with 1, at random spectra."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         degree, steps = problem.norm.degree, problem.norm.steps
         rng, ratios, sizes = trial.rng(instance.key), [], []
         for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
@@ -116,7 +116,7 @@ def loses_little(trial: Trial) -> Evidence:
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         degree, steps = problem.norm.degree, problem.norm.steps
         rng, bound = trial.rng(instance.key), deficit_bound(SHAPE[0], degree, steps)
         ratios = []
@@ -178,7 +178,7 @@ def enters(trial: Trial) -> Evidence:
     }
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         rng, svds = trial.rng(instance.key), []
         lower = REACHED[problem.norm.steps]
         for s in spectra(rng, trial.choose_by_effort(60, 600), minimum=lower):
@@ -218,7 +218,7 @@ def cycles(trial: Trial) -> Evidence:
     visited = []
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.answering(problem).open(np.random.default_rng(0))
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         M = np.zeros(SHAPE)
         M[0, 0], M[1, 1] = s
         visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)
@@ -256,7 +256,7 @@ RESIDUAL = _claim(
     "bound",
     "Newton-Schulz from M/|M|_F: |X_q - polar factor| <= 1 - sqrt(1 - delta_0^((kappa+1)^q)) and "
     "|X_q| <= 1",
-    converges,
+    check_convergence,
     source="kim2026, on Newton-Schulz",
     instances=_SCHULZ,
     formulas=(formula(residual_bound, NUMBER, {"delta": 0.9, "degree": 1, "steps": 3}),),
@@ -357,9 +357,9 @@ class QuinticUnderTheName(WrongPolynomial):
 
 
 MUTANTS = (
-    Mutant.answering("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
-    Mutant.answering("ns-unscaled", Unscaled, RESIDUAL, DEFICIT),
-    Mutant.answering("ns-quintic-under-the-name", QuinticUnderTheName, RESIDUAL),
-    Mutant.answering("quintic-by-newton-schulz", OtherPolynomial, CYCLES, INTERVAL),
-    Mutant.answering("quintic-one-step", OneStep, CYCLES, INTERVAL),
+    Mutant.from_oracles("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-unscaled", Unscaled, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-quintic-under-the-name", QuinticUnderTheName, RESIDUAL),
+    Mutant.from_oracles("quintic-by-newton-schulz", OtherPolynomial, CYCLES, INTERVAL),
+    Mutant.from_oracles("quintic-one-step", OneStep, CYCLES, INTERVAL),
 )

@@ -41,7 +41,7 @@ def descent_needs(d: int) -> float:
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
-def separates(trial: Trial) -> Evidence:
+def check_separation(trial: Trial) -> Evidence:
     """Run uSCG for its K steps, and gradient descent for as many as suffice with no step."""
     parts = {}
     runs = 0
@@ -86,7 +86,7 @@ SEPARATION = Claim(
         "ln 2/(-ln(1-2/d)), about 0.35 d, until gradient descent with any fixed step "
         "has a point of that norm (ours)"
     ),
-    check=separates,
+    check=check_separation,
     instances=(
         make_instance(make_stretched_quadratic, d=101),
         make_instance(make_stretched_quadratic, d=301),

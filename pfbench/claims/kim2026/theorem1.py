@@ -105,7 +105,7 @@ def measure_run(
     return float(np.mean(measured)), lo, hi
 
 
-def converges(trial: Trial) -> Evidence:
+def check_bounds(trial: Trial) -> Evidence:
     """Compare the mean along each run, or over runs, with both forms."""
     parts: dict[str, Decision] = {}
     runs = 0
@@ -128,14 +128,14 @@ def converges(trial: Trial) -> Evidence:
             runs += 1
             parts[f"corrected, {name}"] = decide_inequality([ratio(0)])
         else:
-            decision, count = trial.sequential(
+            decision, count = trial.decide_mean_sequentially(
                 ratio, purpose=instance.key, batch=10, limit=trial.choose_by_effort(80, 240)
             )
             runs += count
             parts[f"corrected, {name}"] = decision
             if beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
                 # No chance enters the ratio of the two bounds, and the seeds are the same.
-                parts[f"printed, {name}"], _ = trial.sequential(
+                parts[f"printed, {name}"], _ = trial.decide_mean_sequentially(
                     ratio, 1.0 / _share(**numbers), purpose=instance.key, batch=10, limit=count
                 )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
@@ -162,7 +162,7 @@ THEOREM = Claim(
         "sqrt(2 L Delta)/(T (1-beta)))] for any orthogonaliser (ours); where beta > 0 the line "
         "before (8) holds, too"
     ),
-    check=converges,
+    check=check_bounds,
     instances=(
         make_instance(parabola, K=100),
         make_instance(least_squares, K=400, sigma=0.0),

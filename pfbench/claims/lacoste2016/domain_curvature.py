@@ -1,6 +1,10 @@
 """What the statements of lacoste2016 share: the curvature."""
 
-from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic, curvature
+from pfbench.verification.instruments.indefinite import (
+    ConvexHull,
+    IndefiniteQuadratic,
+    curvature_upper_bound,
+)
 
 
 def curvature_bound(problem: IndefiniteQuadratic) -> float:
@@ -8,4 +12,4 @@ def curvature_bound(problem: IndefiniteQuadratic) -> float:
     hull = problem.set
     if not isinstance(hull, ConvexHull):
         raise TypeError("the curvature is known over the hull of points only")
-    return max(curvature(hull.vertices, problem.A), 1e-3)
+    return max(curvature_upper_bound(hull.vertices, problem.A), 1e-3)

@@ -203,5 +203,5 @@ MUTANTS = (
         {"gamma)), 1.0": "gamma)), 0.5", "(self._adaptive_step(gap),)": "()"},
         DESCENT,
     ),
-    Mutant.answering("frank-wolfe-loose-minimisation", InexactLO, DESCENT),
+    Mutant.from_oracles("frank-wolfe-loose-minimisation", InexactLO, DESCENT),
 )

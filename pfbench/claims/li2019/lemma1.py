@@ -90,7 +90,7 @@ def constants_needed(
     Directions of rank 1, of rank 2, and of any rank.
     """
     tested: Any = problem
-    backend = trial.subject.answering(tested).open(np.random.default_rng(seed))
+    backend = trial.subject.problem_under_test(tested).open(np.random.default_rng(seed))
     zero = problem.start()
     needed = []
     for rank in (1, 2, problem.shape[0]) if ratio <= 40 else (1,):
@@ -171,7 +171,7 @@ def compare_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
 
 CLAIMS = (LEMMA1,)
 
-MUTANTS = (Mutant.answering("li2019-half-gradient", HalfGradient, LEMMA1),)
+MUTANTS = (Mutant.from_oracles("li2019-half-gradient", HalfGradient, LEMMA1),)
 
 ERRATA = (
     Erratum(

@@ -10,11 +10,11 @@ from pfbench.claims.li2019 import shared_runs
 from pfbench.claims.li2019.shared_runs import (
     STRONG,
     SolvedProblem,
+    combine_with_largest_ratio,
     from_quadratic,
     halving,
     inner,
-    period,
-    summary,
+    inner_iteration_count,
 )
 from pfbench.claims.li2019.statistical_error import (
     error_beside_the_truth,
@@ -88,7 +88,7 @@ def check(trial: Trial) -> Evidence:
         "LO against 1/epsilon": decide_exponent(growing, 1.0, seeds=count),
         "FO against L/sigma_hat": decide_exponent(conditioned, 0.5, seeds=count),
     }
-    parts = {"halving": summary(halved), **exponents}
+    parts = {"halving": combine_with_largest_ratio(halved), **exponents}
     return Evidence(
         combine_all(parts),
         {
@@ -231,7 +231,7 @@ def stray_factor(
         """Return the largest of left over right."""
         return float(np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([end(item) for item in L])))
 
-    N = np.array([period(k, 1.0) for k in kappa], dtype=np.float64)
+    N = np.array([inner_iteration_count(k, 1.0) for k in kappa], dtype=np.float64)
     corrected = float(np.max(64.0 * kappa / (N * (N + 1.0))))
     return compare_ratios(max_ratio(L, N), corrected).with_readings(
         {

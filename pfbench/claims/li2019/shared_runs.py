@@ -27,12 +27,12 @@ STRONG = "restricted strong convexity with sigma_hat > 0"
 # --- the schedule ---------------------------------------------------------------------------------
 
 
-def period(L: float, sigma_hat: float) -> int:
+def inner_iteration_count(L: float, sigma_hat: float) -> int:
     """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of an outer one."""
     return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
 
 
-def restarts(delta0: float, epsilon: float) -> int:
+def restart_count(delta0: float, epsilon: float) -> int:
     """Return ceil(log2(delta0/epsilon)), the outer iterations to accuracy epsilon."""
     return math.ceil(math.log2(delta0 / epsilon) * (1.0 - 1e-12))
 
@@ -100,7 +100,7 @@ class SolvedProblem:
     @property
     def N(self) -> int:
         """N_t, inner iterations of each outer one."""
-        return period(self.constants.L_f, self.constants.sigma_hat)
+        return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
         """Return D_t^2."""
@@ -190,7 +190,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
     return decide_inequality(ratios, rounding=0.0)
 
 
-def summary(parts: Mapping[str, Decision]) -> Decision:
+def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
     """Return what `combine_families` decides, with the largest ratio instead of every part's numbers."""  # noqa: E501
     joined = combine_families(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())

@@ -9,11 +9,11 @@ import scipy
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019.shared_runs import (
     STRONG,
+    combine_with_largest_ratio,
     from_quadratic,
     inner,
-    restarts,
+    restart_count,
     share,
-    summary,
 )
 from pfbench.claims.li2019.statistical_error import (
     error_beside_the_truth,
@@ -53,7 +53,12 @@ def check(trial: Trial) -> Evidence:
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        combine_families({"distance": summary(distances), "reached": summary(reached)}),
+        combine_families(
+            {
+                "distance": combine_with_largest_ratio(distances),
+                "reached": combine_with_largest_ratio(reached),
+            }
+        ),
         {"distance: ratio": 1.0, "reached: ratio": 1.0},
         len(reached),
     )
@@ -67,7 +72,7 @@ def _distances(trial: Trial, problem: KnownQuadratic, error: float) -> tuple[flo
     tested, target = from_quadratic(problem), problem.sigma_hat * error
     ratios = [0.0]
     gap = math.inf
-    for _, _, step in inner(trial, tested, restarts(tested.constants.delta, target)):
+    for _, _, step in inner(trial, tested, restart_count(tested.constants.delta, target)):
         gap = share(problem.value(step.state.x), target)
         if gap <= 1.0:
             ratios.append(float(np.sum((step.state.x - problem.minimiser) ** 2)) / error)

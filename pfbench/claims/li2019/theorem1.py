@@ -53,9 +53,9 @@ GAP = _of_theorem1(
 # --- full gradients -------------------------------------------------------------------------------
 
 
-def component_gradients(n: int, N: int, delta0: float, epsilon: float) -> int:
+def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> int:
     """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
-    return n * N * shared_runs.restarts(delta0, epsilon)
+    return n * N * shared_runs.restart_count(delta0, epsilon)
 
 
 _NARROW = shared_runs.shapes(d=32, kappa=50.0)
@@ -72,7 +72,7 @@ def check_fo(trial: Trial) -> Evidence:
         for accuracy in trial.choose_by_effort((300.0,), (3.0, 30.0, 300.0, 1000.0)):
             epsilon = delta0 / accuracy
             run = trial.run(tested.problem, trial.make_scheduled(epsilon, tested.constants))
-            claimed = component_gradients(tested.problem.n, tested.N, delta0, epsilon)
+            claimed = component_gradient_count(tested.problem.n, tested.N, delta0, epsilon)
             counts[f"{name}, delta0/{accuracy:g}"] = shared_runs.decide_exact_count(
                 run.counts.sfo, claimed
             )
@@ -81,8 +81,8 @@ def check_fo(trial: Trial) -> Evidence:
     return Evidence(
         combine_all(
             {
-                "SFO": mark_by_schedule(shared_runs.summary(counts)),
-                "accuracy": shared_runs.summary(gaps),
+                "SFO": mark_by_schedule(shared_runs.combine_with_largest_ratio(counts)),
+                "accuracy": shared_runs.combine_with_largest_ratio(gaps),
             }
         ),
         {"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
@@ -98,7 +98,7 @@ FO = _of_theorem1(
     instances=(*_NARROW.values(), shared_runs.SINGULAR, shared_runs.REGRESSION),
     expected_seconds=(0.8, 10.0),
     check=check_fo,
-    formulas=(formula(component_gradients, NUMBER, epsilon=VALUE),),
+    formulas=(formula(component_gradient_count, NUMBER, epsilon=VALUE),),
 )
 
 # --- linear minimisations -------------------------------------------------------------------------
@@ -106,13 +106,13 @@ FO = _of_theorem1(
 
 def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
     """Return the first term of the bound of the LO of T outer iterations: what prox steps take."""
-    N = shared_runs.period(L, sigma_hat)
+    N = shared_runs.inner_iteration_count(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L))
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
     """Return the second term, 2 N_t T: half of it is one LO in each inner iteration."""
-    return 2.0 * shared_runs.period(L, sigma_hat) * T
+    return 2.0 * shared_runs.inner_iteration_count(L, sigma_hat) * T
 
 
 _SIMPLEX = make_instance(quadratics.face_of_simplex, d=64, kappa=1.0)
@@ -227,5 +227,5 @@ MUTANTS = (
         {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
         LO,
     ),
-    Mutant.answering("li2019-large-vertices", LargeVertices, GAP),
+    Mutant.from_oracles("li2019-large-vertices", LargeVertices, GAP),
 )

@@ -15,12 +15,14 @@ from pfbench.verification.statistics import Decision, combine_with_conditions, d
 from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
-def batch(L: float, L_max: float, sigma_hat: float) -> int:
+def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
     """Return m = 5200 N_t L_max/sigma_hat, rounded up (convex components)."""
-    return math.ceil(5200.0 * shared_runs.period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
+    return math.ceil(
+        5200.0 * shared_runs.inner_iteration_count(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12)
+    )
 
 
-def component_gradients(n: int, N: int, m: int, T: int) -> int:
+def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
     """Return T (n + 2 m N_t), the SFO of T outer iterations."""
     return T * (n + 2 * m * N)
 
@@ -82,13 +84,14 @@ def check_gap(trial: Trial) -> Evidence:
             sfo = step.counts().sfo
         for t in range(T):
             means[f"{name}, t={t + 1}"] = decide_mean(ratios[:, t], 1.0)
-        m = batch(c.L_f, c.L_max, c.sigma_hat)
+        m = batch_size(c.L_f, c.L_max, c.sigma_hat)
         counts[name] = shared_runs.decide_exact_count(
-            sfo, component_gradients(tested.problem.n, tested.N, m, T)
+            sfo, component_gradient_count(tested.problem.n, tested.N, m, T)
         )
     return Evidence(
         combine_with_conditions(
-            {"mean": shared_runs.summary(means)}, {"SFO": shared_runs.summary(counts)}
+            {"mean": shared_runs.combine_with_largest_ratio(means)},
+            {"SFO": shared_runs.combine_with_largest_ratio(counts)},
         ),
         {"mean: ratio": 1.0, "condition SFO: ratio": 1.0},
         runs * len(counts),
@@ -116,7 +119,7 @@ def check_variance(trial: Trial) -> Evidence:
         T = trial.choose_by_effort(12, 16) if easy else trial.choose_by_effort(5, 8)
         parts |= variances(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
-    decision = shared_runs.summary(parts)
+    decision = shared_runs.combine_with_largest_ratio(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
@@ -156,7 +159,7 @@ VARIANCE = _of_storc(
     formulas=(
         formula(variance_bound, SQUARE, squared=(0, 2)),
         formula(shared_runs.compute_squared_distance_bound, (0, 2)),
-        formula(batch, NUMBER),
+        formula(batch_size, NUMBER),
     ),
 )
 

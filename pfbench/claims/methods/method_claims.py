@@ -9,7 +9,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification import Claim
 from pfbench.verification.replay import replay_checks
 from pfbench.verification.replay.replay_instances import make_small_instances
-from pfbench.verification.schedules import PublishedSchedule, schedule_as_published
+from pfbench.verification.schedules import PublishedSchedule, check_published_schedule
 
 _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyType(
     {
@@ -61,7 +61,7 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
                 source=method.source,
                 kind="identity",
                 statement=f"the schedule for an accuracy: {schedules[name].attribution}",
-                check=partial(schedule_as_published, published=schedules[name]),
+                check=partial(check_published_schedule, published=schedules[name]),
                 instances=tuple(make_small_instances(method)),
                 algorithm=name,
                 assumptions=("f_i smooth",),

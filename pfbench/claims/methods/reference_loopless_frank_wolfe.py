@@ -16,7 +16,7 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
-    return reference_schedules.constant_step(request, smoothness(request), 0.5 + c)
+    return reference_schedules.constant_step_schedule(request, smoothness(request), 0.5 + c)
 
 
 def spider_schedule(request: ScheduleRequest) -> Printed:

@@ -36,7 +36,7 @@ def smoothness(request: ScheduleRequest) -> float:
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
 
-def constant_step(request: ScheduleRequest, L: float, error: float) -> Printed:
+def constant_step_schedule(request: ScheduleRequest, L: float, error: float) -> Printed:
     """Return T and gamma of h0/(T gamma) + error L D^2 gamma <= epsilon, gamma at most 1."""
     c, curvature = request.constants, error * L * request.constants.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / request.epsilon**2, c.delta / curvature)

@@ -2,7 +2,7 @@
 
 import math
 
-from pfbench.claims.methods.reference_schedules import WANTED, constant_step, smoothness
+from pfbench.claims.methods.reference_schedules import WANTED, constant_step_schedule, smoothness
 from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
 
 
@@ -23,7 +23,11 @@ def sfw_schedule(request: ScheduleRequest) -> Printed:
 def svfw_schedule(request: ScheduleRequest) -> Printed:
     """Return m = n^(1/3) rounded up, b = m^2, with which the error is at most L gamma D."""
     m = math.ceil(request.constants.n ** (1.0 / 3.0) - 1e-9)
-    return {**constant_step(request, smoothness(request), 1.5), "period": m, "batch": m * m}
+    return {
+        **constant_step_schedule(request, smoothness(request), 1.5),
+        "period": m,
+        "batch": m * m,
+    }
 
 
 def sagafw_schedule(request: ScheduleRequest) -> Printed:
@@ -31,7 +35,7 @@ def sagafw_schedule(request: ScheduleRequest) -> Printed:
     c, claimed = request.constants, request.parameters.get("option") == "claimed"
     b = math.ceil(c.n ** ((1.0 if claimed else 2.0) / 3.0) - 1e-9)
     error = 1.5 if claimed else 0.5 + math.sqrt(2.0) * c.n * b**-1.5
-    return {**constant_step(request, c.L_max, error), "batch": b}
+    return {**constant_step_schedule(request, c.L_max, error), "batch": b}
 
 
 CLAIMED = tuple(

@@ -43,7 +43,7 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
     )
 
 
-def settles(trial: Trial) -> Evidence:
+def check_settling_distance(trial: Trial) -> Evidence:
     """Compare where both settle: the mean of |grad f(x_k)| over the second half of a run.
 
     Over runs it varies by some hundredths of tau, and the gap between the limits is half of tau.
@@ -90,7 +90,7 @@ ALMOND_FLOOR = Claim(
         "x^2/2 with skewed noise: Almond settles at |grad f| = tau = 0.577 sigma for every alpha "
         "and small step, and uSCG with the same step and alpha = 0.1 below 0.4 tau (ours)"
     ),
-    check=settles,
+    check=check_settling_distance,
     instances=(make_instance(make_skewed_noise_problem, K=2_000),),
     algorithm="almond",
     assumptions=("noise whose median is not its mean",),
@@ -125,5 +125,5 @@ class Symmetric(OverriddenOracles):
 
 MUTANTS = (
     Mutant.from_variant("almond-averages-gradients", AveragesGradients, ALMOND_FLOOR),
-    Mutant.answering("almond-symmetric-noise", Symmetric, ALMOND_FLOOR),
+    Mutant.from_oracles("almond-symmetric-noise", Symmetric, ALMOND_FLOOR),
 )

@@ -124,7 +124,7 @@ CLAIMS = (CONSTANT, VANISHING)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class QuarterStep(SCG):
+class QuarteredStepSize(SCG):
     """Steps by gamma/4."""
 
     def update(self, x: Point, v: Point) -> Point:
@@ -141,7 +141,7 @@ class WholeWayOnce(SCG):
 
 
 MUTANTS = (
-    Mutant.from_variant("scg-quarter-step", QuarterStep, CONSTANT, VANISHING),
+    Mutant.from_variant("scg-quarter-step", QuarteredStepSize, CONSTANT, VANISHING),
     Mutant.from_variant("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
 )
 """Of theorem 5.7 the printed constants see neither."""

@@ -21,7 +21,7 @@ _LONG = 2_000
 # --- recursions -----------------------------------------------------------------------------------
 
 
-def power(effort: str, seed: int) -> ExaminationEvidence:
+def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
     """D.9 with u_k = (1-beta) u_(k-1) + eta, beta = 0.5, eta = 0.01, u_1 = 1, at k = 2."""
     beta, eta, first = 0.5, 0.01, 1.0
     u, limit = (1.0 - beta) * first + eta, eta / beta
@@ -41,7 +41,7 @@ def max_ratio(first: float) -> float:
     return upper
 
 
-def maximum(effort: str, seed: int) -> ExaminationEvidence:
+def examine_maximum_condition(effort: str, seed: int) -> ExaminationEvidence:
     """D.10 from u_1 = 4 c, and from u_1 up to 3.523 c and from 8.243 c on, where it holds."""
     value = max_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
@@ -121,7 +121,7 @@ ERRATA = (
         "pethick2025-D.9",
         "u_k <= (1-beta) u_(k-1) + eta gives u_k <= (1-beta)^k u_1 + eta/beta",
         "with (1-beta)^(k-1)",
-        power,
+        examine_power_recursion,
         ("from u_1 to u_k there are k - 1 steps",),
         "beta = 0.5, eta = 0.01, u_1 = 1: u_2 = 0.51, and 0.27 is printed",
         {"k from 0": "the sequence begins with u_0, which is called u_1"},
@@ -131,7 +131,7 @@ ERRATA = (
         "pethick2025-D.10",
         "u_k <= (1 - 1/(2 sqrt(k))) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt(k)",
         "where u_1 <= 3.523 c or u_1 >= 8.243 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
-        maximum,
+        examine_maximum_condition,
         (
             "the induction's step holds from k = 4 on alone",
             "from u_1 = 4 c: u_2 = 3.086 c is above 2.828 c",

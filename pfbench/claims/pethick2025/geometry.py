@@ -122,7 +122,7 @@ def geometry(trial: Trial) -> Evidence:
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
-        file = trial.subject.answering(problem).open(np.random.default_rng(0))
+        file = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         rng = trial.rng(instance.key)
         parts[f"{instance.name} {instance.key}"] = _decide_ball(file, problem.norm, rng)
     return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
@@ -207,7 +207,7 @@ def dual_gap(trial: Trial) -> Evidence:
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
-        file = trial.subject.answering(problem).open(np.random.default_rng(0))
+        file = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
         L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
         ratios = []
         for x in islice(
@@ -324,9 +324,9 @@ class BoundForNorm(FaultyBallProblem):
 
 
 MUTANTS = (
-    Mutant.answering("norms-zeta-one", ZetaOne, GEOM),
-    Mutant.answering("norms-diameter-for-radius", DiameterForRadius, GEOM),
-    Mutant.answering("norms-unscaled-rows", UnscaledRows, GEOM),
-    Mutant.answering("norms-sign-of-zero", SignOfZero, GEOM),
-    Mutant.answering("norms-bound-for-norm", BoundForNorm, GEOM, DUAL_GAP),
+    Mutant.from_oracles("norms-zeta-one", ZetaOne, GEOM),
+    Mutant.from_oracles("norms-diameter-for-radius", DiameterForRadius, GEOM),
+    Mutant.from_oracles("norms-unscaled-rows", UnscaledRows, GEOM),
+    Mutant.from_oracles("norms-sign-of-zero", SignOfZero, GEOM),
+    Mutant.from_oracles("norms-bound-for-norm", BoundForNorm, GEOM, DUAL_GAP),
 )

@@ -62,7 +62,7 @@ def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
     return Evidence(combine_all(decided), {"off": 0.0}, len(decided))
 
 
-def is_uscg(trial: Trial, *, begin: str) -> Evidence:
+def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
     """Compare the iterates with those of uSCG of the same weight, d_0 = 0 or d_1 = g."""
     parts = {}
     for instance in trial.claim.instances:
@@ -90,7 +90,7 @@ def decays_as_held(trial: Trial) -> Evidence:
     return decide_identical_paths(parts)
 
 
-def is_signum_on_diagonals(trial: Trial) -> Evidence:
+def check_signum_on_diagonals(trial: Trial) -> Evidence:
     """Compare Q'W_k P with the diagonal matrix of Signum's x_k, on the sum of the f_j."""
     parts = {}
     for instance in trial.claim.instances:
@@ -119,7 +119,7 @@ def travel_bound(rho: float, gammas: float) -> float:
     return rho * gammas
 
 
-def stays_near(trial: Trial, *, retained: bool) -> Evidence:
+def check_distance(trial: Trial, *, retained: bool) -> Evidence:
     """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
     parts = {}
     for instance in trial.claim.instances:
@@ -150,7 +150,7 @@ def _identity_claim(algorithm: str, norm: str, begin: str) -> Claim:
         statement=(
             f"uSCG over {norm} with alpha = 1 - beta and {start} has the iterates of {algorithm}"
         ),
-        check=partial(is_uscg, begin=begin),
+        check=partial(check_is_uscg, begin=begin),
         instances=(make_instance(exact, K=30, norm=norm),),
         algorithm=algorithm,
         schedule="beta = 0.7, gamma = 0.5",
@@ -185,7 +185,7 @@ DIAGONAL = Claim(
         "on f(W) = sum f_j((Q'WP)_jj) from W_1 = Q diag(x_1) P', Q'W_k P of Muon is the diagonal "
         "matrix of Signum's x_k (ours): every instance of signs is one of Muon"
     ),
-    check=is_signum_on_diagonals,
+    check=check_signum_on_diagonals,
     instances=(make_instance(make_rotated_instance, K=200),),
     algorithm="muon",
     schedule="beta = 0.7, gamma = 0.1",
@@ -197,7 +197,7 @@ HELD = Claim(
     source="pethick2025, on SCG",
     kind="bound",
     statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
-    check=partial(stays_near, retained=True),
+    check=partial(check_distance, retained=True),
     instances=(make_instance(spectral, K=60), make_instance(exact, K=60, norm="linf")),
     algorithm="scg",
     schedule="alpha = 0.3, gamma = 0.1",
@@ -210,7 +210,7 @@ FREE = Claim(
     source="pethick2025, on uSCG",
     kind="bound",
     statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
-    check=partial(stays_near, retained=False),
+    check=partial(check_distance, retained=False),
     instances=(make_instance(spectral, K=20), make_instance(travel, K=20, begin=100.0)),
     algorithm="uscg",
     schedule="alpha = 0.3, gamma = 0.5",

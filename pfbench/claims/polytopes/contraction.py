@@ -36,7 +36,7 @@ def height(h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
     return h0 * (1.0 - shrinks) ** -(-t // 2)
 
 
-def contracts(trial: Trial) -> Evidence:
+def check_contraction(trial: Trial) -> Evidence:
     """Compare f(x_t) - min f with its bound from the first vertex on."""
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
@@ -66,7 +66,7 @@ def _claim(name: str, source: str) -> Claim:
         source=source,
         kind="bound",
         statement=_HALF,
-        check=contracts,
+        check=check_contraction,
         instances=INSTANCES,
         algorithm=name,
         assumptions=("f strongly convex", "a polytope"),
@@ -91,7 +91,7 @@ class NoAway(AwayStepFW):
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w."""
-        S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+        S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
 
 
 class NoPairs(BlendedPairwiseFW):
@@ -103,7 +103,7 @@ class NoPairs(BlendedPairwiseFW):
 class TwiceAsFar(AwayStepFW):
     """Steps twice as far where a vertex allows it."""
 
-    def length(
+    def step_size(
         self,
         ask: AlgorithmOracles,
         x: Point,
@@ -113,7 +113,7 @@ class TwiceAsFar(AwayStepFW):
         end: Callable[[], Point],
     ) -> float:
         """Return twice the step, at most gamma_max."""
-        return min(upper, 2.0 * super().length(ask, x, g, d, upper, end))
+        return min(upper, 2.0 * super().step_size(ask, x, g, d, upper, end))
 
 
 MUTANTS = (

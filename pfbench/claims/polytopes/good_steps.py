@@ -144,16 +144,16 @@ class Lingering(AwayStepFW):
         """Move toward w only where that descends less."""
         a, _ = S.extremes(g)
         if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
-            S.move_toward(w, self.length(ask, x, g, w - x, 1.0, lambda: w))
+            S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
         else:
             end = partial(S.remove_vertex, a)
-            S.move_away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a), end))
+            S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
 
 
 class QuarterOfAPair(PairwiseFW):
     """Moves a quarter of the weight that it should."""
 
-    def length(
+    def step_size(
         self,
         ask: AlgorithmOracles,
         x: Point,
@@ -163,7 +163,7 @@ class QuarterOfAPair(PairwiseFW):
         end: Callable[[], Point],
     ) -> float:
         """Return a quarter of the step."""
-        return super().length(ask, x, g, d, upper, end) / 4.0
+        return super().step_size(ask, x, g, d, upper, end) / 4.0
 
 
 MUTANTS = (

@@ -77,7 +77,7 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 # --- inside a face --------------------------------------------------------------------------------
 
 
-def settles(L_f: float, D: float, kappa: float) -> int:
+def settling_step(L_f: float, D: float, kappa: float) -> int:
     """Return S, from which on every LO answers from the face: 16 L^2 D^4/(3 kappa^2), at least 1.
 
     kappa is strict complementarity: the least <grad f(x*), v - x*> of a vertex off the face.
@@ -117,7 +117,7 @@ def check_after_transient(trial: Trial, *, T: int) -> Evidence:
             instance.parameters["below"],
         )
         D = problem.set.diameter
-        S = settles(1.0, D, below)  # grad f(x*) = (0, below), and the tip is at height 1
+        S = settling_step(1.0, D, below)  # grad f(x*) = (0, below), and the tip is at height 1
         G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
         ratios, tips = [0.0], 0
         moves = trial.moves(problem, trial.make(iterations=S + T, **_OPEN))
@@ -151,7 +151,7 @@ FACE = Claim(
     schedule="step = open-loop, 4/(t+4)",
     expected_seconds=(1.0, 1.0),
     formulas=(
-        formula(settles, NUMBER, kappa=VALUE),
+        formula(settling_step, NUMBER, kappa=VALUE),
         formula(face_bound, VALUE, {"S": 5, "t": 9}, G=GRADIENT, beta=LENGTH),
     ),
 )
@@ -182,7 +182,7 @@ def fastest(t: int) -> float:
     return float(t) ** -2
 
 
-def separates(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
+def check_separation(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
     """Compare the slopes of the open loop and of line search on each triangle."""
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
@@ -205,7 +205,7 @@ SEPARATION = Claim(
         "on a triangle, with the minimiser inside an edge, h_t falls as t^-2 by the open loop "
         "4/(t+4), and as t^-1 by exact line search"
     ),
-    check=partial(separates, lengths=(2000, 400)),
+    check=partial(check_separation, lengths=(2000, 400)),
     instances=INSTANCES,
     algorithm="frank-wolfe",
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),

@@ -18,9 +18,9 @@ from pfbench.verification.statistics import (
     SeedRows,
     combine_families,
     combine_with_conditions,
+    decide_equality,
     decide_exponent,
     decide_mean,
-    is_equal,
     make_fit,
 )
 
@@ -99,10 +99,12 @@ def check_in_expectation(trial: Trial, samples: Mapping[str, Sample], limit: int
 
         def ratio(seed: int, name: str = name, sample: Sample = sample) -> float:
             mean, claimed, created = sample(seed)
-            counts[name] = is_equal({"sfo": claimed}, {"sfo": created})
+            counts[name] = decide_equality({"sfo": claimed}, {"sfo": created})
             return mean
 
-        parts[name], needed = trial.sequential(ratio, purpose=name, batch=8, limit=limit)
+        parts[name], needed = trial.decide_mean_sequentially(
+            ratio, purpose=name, batch=8, limit=limit
+        )
         runs += needed
     return Evidence(
         combine_with_conditions(

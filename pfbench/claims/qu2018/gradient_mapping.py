@@ -5,7 +5,7 @@ import numpy as np
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
 from pfbench.verification import Floats
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, slope
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, make_slope_quadratic
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
@@ -13,7 +13,7 @@ def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 
-def minimiser(problem: IndefiniteQuadratic) -> tuple[float, float]:
+def minimiser_distances(problem: IndefiniteQuadratic) -> tuple[float, float]:
     """Return |theta_0 - theta*| and |theta*|: D and M where the minimiser is not known.
 
     On a box it is its far corner, in the first coordinate.
@@ -44,4 +44,4 @@ def momentum_slope(N: int) -> IndefiniteQuadratic:
     So every gradient mapping is the gradient, the same at each step: the bound binds for small N.
     For larger N theta_md_N is far before the end, and |G|^2 falls behind the bound.
     """
-    return slope(1.0, momentum_reach(N) / 2.0, 1e4)
+    return make_slope_quadratic(1.0, momentum_reach(N) / 2.0, 1e4)

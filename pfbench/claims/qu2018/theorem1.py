@@ -11,7 +11,7 @@ from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
 from pfbench.base.verdicts import Verdict
 from pfbench.claims.qu2018.corollary_rates import RunCost, ScheduleSweep, decide, spend
-from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser, momentum_slope
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser_distances, momentum_slope
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
@@ -87,7 +87,7 @@ def slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
     """
-    return indefinite.slope(1.0, N / 2.0, 1000.0)
+    return indefinite.make_slope_quadratic(1.0, N / 2.0, 1000.0)
 
 
 def chain(T: int) -> ZeroChain:
@@ -174,7 +174,7 @@ def option2(trial: Trial) -> Evidence:
                 squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
             weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
             label = f"{name}, N={N}"
-            first, norm = minimiser(problem)
+            first, norm = minimiser_distances(problem)
             existing = L, constants.ell, first, norm, M, N
             decisions[label] = decide_inequality([min(squares) / option2_least(*existing)])
             average = float(np.average(squares, weights=weights))

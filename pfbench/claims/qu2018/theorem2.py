@@ -14,7 +14,7 @@ from pfbench.claims.qu2018.corollary_rates import (
     check_in_expectation,
     exponents,
 )
-from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser, momentum_slope
+from pfbench.claims.qu2018.gradient_mapping import mapping_sq, minimiser_distances, momentum_slope
 from pfbench.verification import (
     Claim,
     Evidence,
@@ -88,7 +88,7 @@ def mean(trial: Trial) -> Evidence:
 def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) -> Sample:
     constants = problem.constants(problem.start())
     L = constants.L
-    first, norm = minimiser(problem)
+    first, norm = minimiser_distances(problem)
     bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
     algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
     weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
@@ -198,5 +198,5 @@ MUTANTS = (
         },
         MEAN,
     ),
-    Mutant.answering("ncgs-stochastic-ascent", Ascent, RATE),
+    Mutant.from_oracles("ncgs-stochastic-ascent", Ascent, RATE),
 )

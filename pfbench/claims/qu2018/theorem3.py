@@ -36,7 +36,7 @@ def variance_reduced(L: float, delta: float, T: int) -> float:
     return 18.0 * L * (delta + 1.0) / T
 
 
-def gradients(n: int, batch: int, period: int, T: int) -> int:
+def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
     """Return (T/m)(n + 2bm), the IFO of T iterations, m a divisor of T."""
     return T // period * (n + 2 * batch * period)
 
@@ -60,7 +60,7 @@ def slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 
     So every gradient mapping is the gradient, the same at each step.
     """
-    return indefinite.slope(1.0, T / 3.0, 1000.0, n=8)
+    return indefinite.make_slope_quadratic(1.0, T / 3.0, 1000.0, n=8)
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
@@ -113,7 +113,7 @@ def _mean(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int) -> coro
         for x, step in trial.moves(problem, algorithm, seed):
             squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
             sfo = step.counts().sfo
-        return float(np.mean(squares)) / bound, gradients(n, b, m, T), sfo
+        return float(np.mean(squares)) / bound, component_gradient_count(n, b, m, T), sfo
 
     return sample
 
@@ -253,7 +253,7 @@ MUTANTS = (
         {"self.period": "self.period + 1"},
         MEAN,
     ),
-    Mutant.answering("ncgs-vr-mean-forgotten", MissingSnapshotMean, MEAN, RATE),
+    Mutant.from_oracles("ncgs-vr-mean-forgotten", MissingSnapshotMean, MEAN, RATE),
     Mutant.from_edits(
         NCGSVR,
         SVRG,

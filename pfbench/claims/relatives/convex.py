@@ -113,7 +113,7 @@ def check_error_decay(
 
     def decide_step(index: int) -> tuple[Decision, int]:
         looks = trial.choose_by_effort(80, 160)
-        return trial.sequential(
+        return trial.decide_mean_sequentially(
             lambda seed: ratios(seed)[index], purpose=item.name, batch=10, limit=looks
         )
 

@@ -37,7 +37,7 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
     )
 
 
-def floor(L: float, delta: float, n: int, k: int) -> float:
+def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
     """Return sqrt(2 L Delta (n-k)/n), which |grad f| is at least in the span of k components."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
@@ -69,7 +69,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
             k = parts_along(problem, current)
             excess += k > spent
             size = float(np.linalg.norm(problem.gradient(current)))
-            ratios.append(floor(c.L_f, c.delta, n, k) / max(size, 1e-300))
+            ratios.append(gradient_norm_floor(c.L_f, c.delta, n, k) / max(size, 1e-300))
             if spent <= n / 2:
                 early.append(math.sqrt(c.L_f * c.delta) / max(size, 1e-300))
         statement = f"{excess} of its points have parts along more components than it asked."
@@ -98,7 +98,7 @@ SPANS = Claim(
     assumptions=("points in the span of the component gradients seen",),
     schedule="b = 1, step = 1/(nL)",
     expected_seconds=(0.5, 0.5),
-    formulas=(formula(floor, GRADIENT),),
+    formulas=(formula(gradient_norm_floor, GRADIENT),),
 )
 
 CLAIMS = (SPANS,)

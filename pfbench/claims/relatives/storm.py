@@ -13,7 +13,7 @@ from pfbench.algorithms.loopless import StormMethod
 from pfbench.base.parameters import parameter
 from pfbench.verification import Claim, Dossier, Erratum, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.units import GRADIENT, formula
 
 LENGTH_OF_RUN = 10**6
@@ -99,7 +99,7 @@ ERRATA = (THEOREM,)
 def check_output_law(trial: Trial) -> Evidence:
     """Decide that the output is drawn uniformly where nothing is said of it."""
     (slope,) = trial.claim.instances
-    decision = trial.draws_uniformly(slope(), alpha=0.8, floor=2.0)
+    decision = trial.decide_uniform_output(slope(), alpha=0.8, floor=2.0)
     return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))
 
 
@@ -110,7 +110,9 @@ OUTPUT = Claim(
     statement="where nothing is said of it the output is drawn uniformly among x_0 .. x_{T-1}, of "
     "which the theorem is",
     check=check_output_law,
-    instances=(make_instance(LongSlope, n=4, g=1.0, gap=10.0, L=1.0).with_title("slope"),),
+    instances=(
+        make_instance(ConstantSlopeProblem, n=4, g=1.0, gap=10.0, L=1.0).with_title("slope"),
+    ),
     algorithm="storm",
     expected_seconds=(0.5, 2.0),
 )

@@ -152,7 +152,7 @@ def _decide_sampled(trial: Trial, estimator: str) -> Decision:
         squares = _squares(trial, problem, S, p, T, eta, seed=seed)
         return float(np.mean(squares[steps] / laws[steps]))
 
-    return trial.sequential(ratio, purpose="sampled law", batch=20, limit=200)[0]
+    return trial.decide_mean_sequentially(ratio, purpose="sampled law", batch=20, limit=200)[0]
 
 
 def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:

@@ -18,7 +18,7 @@ from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import is_equal
+from pfbench.verification.statistics import decide_equality
 
 FAMILY = make_instance(recovery, rows=9, columns=8)
 
@@ -30,7 +30,7 @@ def check_one_entry_hessian(trial: Trial) -> Evidence:
     """See that a component Hessian of matrix recovery has one entry, as a component gradient."""
     problem = draw_family(trial, FAMILY)
     rng = trial.rng("points")
-    answering = trial.subject.answering(problem)
+    answering = trial.subject.problem_under_test(problem)
     y = problem.start()
     x = combine(problem.start(), answering.open(rng).lo(problem.gradient(y)), 0.3)
     hessian = answering.open(rng).hessian(y)
@@ -49,7 +49,7 @@ def check_one_entry_hessian(trial: Trial) -> Evidence:
     )
     results["SSO"] = float(run.counts.sso)
     expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}
-    return Evidence(is_equal(expected, results), expected, problem.n)
+    return Evidence(decide_equality(expected, results), expected, problem.n)
 
 
 ONE_NUMBER = Claim(
@@ -195,7 +195,7 @@ def _objective_by_definition(problem: RobustMatrixRecovery) -> float:
 
 
 CLAIMS = (ONE_NUMBER,)
-MUTANTS = (Mutant.answering("matrix-recovery-two-entries", TwoEntries, ONE_NUMBER),)
+MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", TwoEntries, ONE_NUMBER),)
 ERRATA = (
     Erratum(
         name="shen2019-(4)",

@@ -16,16 +16,16 @@ from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
-    relative_excess,
+    compute_gaps_along_run,
     stream,
 )
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import (
     combine_with_conditions,
+    decide_equality,
     decide_inequality,
     decide_share,
-    is_equal,
 )
 from pfbench.verification.units import GRADIENT, VALUE, formula, product
 
@@ -74,7 +74,7 @@ def best_of_runs(trial: Trial) -> Evidence:
     grown = [ratio for seed in seeds[:10] for ratio in _changes(trial, problem, best, seed)]
     conditions = {
         "all runs miss the level": decide_not_rejected(by_all, f"that {k} runs miss independently"),
-        "cost": is_equal(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
+        "cost": decide_equality(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo}),
     }
     if grown:
         conditions["the choice has the least gap"] = decide_inequality(grown)
@@ -132,8 +132,8 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Examina
     epsilon, g = 1.0, 1.02
     problem = Valley(2, g, g * way - g * g * math.log(2.0), overshoot=100.0 * way)
     constants = problem.constants(problem.start())
-    V = relative_excess(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
-    finer = relative_excess(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
+    V = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
+    finer = compute_gaps_along_run(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     aim = level * epsilon * constants.D
     k = runs_needed(PROBABILITY)
 

@@ -28,7 +28,7 @@ Schedule = Callable[[float, Constants], Sizes]
 def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
     """Return the S and p for which (9) holds, as the catalogue's algorithms take them."""
     L = constants.smoothness("a schedule")
-    sizes = METHODS[estimator].sample_sizes(epsilon, L, constants)
+    sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
     return Sizes(sizes["batch"], sizes.get("period", 1))
 
 

@@ -27,7 +27,7 @@ from pfbench.verification import (
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
-    relative_excess,
+    compute_gaps_along_run,
     stream,
 )
 from pfbench.verification.dossier import Dossier, Quote
@@ -87,7 +87,7 @@ def theorem(trial: Trial, *, estimator: str) -> Evidence:
         except UnsupportedPoints:
             continue  # it is held to the theorem where points are arrays
     conditions["(9) on the worst path"] = _decide_on_path(trial, estimator)
-    conditions["output"] = trial.draws_uniformly()
+    conditions["output"] = trial.decide_uniform_output()
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
 
@@ -112,7 +112,7 @@ def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str,
         return float(np.mean(gaps))
 
     bound = mean_gap_bound(epsilon, constants.D)
-    decision, runs = trial.sequential(
+    decision, runs = trial.decide_mean_sequentially(
         mean_gap, bound, purpose="valley", batch=5, limit=trial.choose_by_effort(80, 160)
     )
     conditions = {
@@ -239,7 +239,9 @@ def _gaps(epsilon: float, L: float, D: float, seed: int) -> Floats:
     """Return V at x_0 .. x_T of the theorem's run on a segment of length D, shape (T+1,)."""
     problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
-    return relative_excess(problem, replace(algorithm, iterations=algorithm.iterations + 1), seed)
+    return compute_gaps_along_run(
+        problem, replace(algorithm, iterations=algorithm.iterations + 1), seed
+    )
 
 
 CLAIMS = tuple(THEOREM.values())

@@ -18,7 +18,7 @@ from pfbench.verification.statistics import Decision, combine_families, decide_i
 from pfbench.verification.units import VALUE, formula
 
 
-def floor(D: float) -> float:
+def gap_floor(D: float) -> float:
     """Return what V(x_t) is at least, before T LO calls: 0.08 R, R = D/2."""
     return GAP * D
 
@@ -30,9 +30,9 @@ def resisting_chain(T: int) -> ZeroChain:
     can be faster, and exact line search needs hardly more calls than the bound on the rescaled
     family.
     """
-    from pfbench.resisting.resisting_oracle import orthonormal_frame
+    from pfbench.resisting.resisting_oracle import make_resisting_chain
 
-    return orthonormal_frame(T)
+    return make_resisting_chain(T)
 
 
 CHAIN = make_instance(resisting_chain, T=10)
@@ -55,7 +55,9 @@ def lower_bound(trial: Trial) -> Evidence:
                 reason = " ".join(certificate.findings)
                 parts[name] = Decision("violated", reason, {}, None)
             else:
-                parts[name] = decide_inequality([floor(1.0) / certificate.min_gap_over_diameter])
+                parts[name] = decide_inequality(
+                    [gap_floor(1.0) / certificate.min_gap_over_diameter]
+                )
     if trial.subject.algorithm is None:
         epsilons = [
             max_epsilon(T)
@@ -68,7 +70,7 @@ def lower_bound(trial: Trial) -> Evidence:
             parts[f"{name}, T(eps)/calls"] = decide_inequality(
                 [1.0 / run.tightness for run in calls]
             )
-    claimed = {"V/D before T": floor(1.0), "calls over T(eps)": 1.0}
+    claimed = {"V/D before T": gap_floor(1.0), "calls over T(eps)": 1.0}
     return Evidence(combine_families(parts), claimed, len(parts))
 
 
@@ -92,7 +94,7 @@ LOWER_BOUND = Claim(
         "before T LO calls; rescaled, it needs Omega(L Delta/eps^2) of them"
     ),
     check=lower_bound,
-    formulas=(formula(floor, VALUE),),
+    formulas=(formula(gap_floor, VALUE),),
     scale_dependence=(
         "the chain is one function, in units of its own: there V over D is the number 0.04; "
         "rescaled, T(eps) = c L Delta/eps^2 is homogeneous"
@@ -127,13 +129,13 @@ def queries_elsewhere(
     condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
     """
     from pfbench.resisting import certify, contestant
-    from pfbench.resisting.resisting_oracle import orthonormal_frame
+    from pfbench.resisting.resisting_oracle import make_resisting_chain
 
     T, d, rng = 10, 25, stream(seed, "5.1")
     runs = range(1 if effort == "quick" else 10)
     upper = max(_gap_after_two_steps(T, d, rng, target) for _ in runs)
     online = certify(
-        contestant("frank-wolfe[step=open-loop]", orthonormal_frame(T, None)), T, seed=seed
+        contestant("frank-wolfe[step=open-loop]", make_resisting_chain(T, None)), T, seed=seed
     )
     asked_there, floor = online.certificate, online.certificate.min_gap_over_diameter
     return ExaminationEvidence(

@@ -27,7 +27,7 @@ from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Evidence, Floats, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.criteria import MAPPING, Complexity, complexity
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     SEEDS,
@@ -55,7 +55,7 @@ def long_slope_problem(
     stride: float,
     steps: float,
     shrink: float,
-) -> LongSlope:
+) -> ConstantSlopeProblem:
     """Return a slope of 2 epsilon, half of it the penalty's, that takes a method so many steps.
 
     Its length is drawn between one and two times that, and its phase anew, so that seeds differ.
@@ -69,7 +69,7 @@ def long_slope_problem(
     epsilon
         Accuracy at which its end is reached.
     n, sigma
-        Of `LongSlope`.
+        Of `ConstantSlopeProblem`.
     stride
         What one step moves, about, in units of the slope over L.
     steps
@@ -78,7 +78,7 @@ def long_slope_problem(
         Delta shrinks as this power of epsilon.
     """
     walked = steps * rng.uniform(1.0, 2.0) * epsilon ** (shrink - 2.0)
-    return LongSlope(
+    return ConstantSlopeProblem(
         n,
         g=epsilon,
         gap=walked * _decrease_per_step(stride, epsilon),

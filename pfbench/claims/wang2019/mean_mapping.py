@@ -11,7 +11,7 @@ from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.shared import draw_instance, mapping_sq, schedule
 from pfbench.verification import Evidence, Instance, MethodFailed, NotTestable, Trial, make_instance
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import (
     Decision,
     combine_families,
@@ -19,7 +19,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
 )
 
-FREE = make_instance(LongSlope, n=4, g=1.0, gap=10.0, L=1.0)
+FREE = make_instance(ConstantSlopeProblem, n=4, g=1.0, gap=10.0, L=1.0)
 """Where no set forces the path: a slope on the line, walked in one direction."""
 
 Bound = Callable[[float, float, int], float]
@@ -43,7 +43,7 @@ def mean_mapping(
     free = all(problem().unconstrained for problem, _ in problems.values())
     conditions = {
         "calls": decide_inequality(calls),
-        "output": trial.draws_uniformly(FREE() if free else None),
+        "output": trial.decide_uniform_output(FREE() if free else None),
         **estimate.check_own_schedule(trial),
     }
     return Evidence(
@@ -72,7 +72,9 @@ def _decide_on_problem(
         calls.extend(_calls_over_claimed(problem, counts, count))
         return float(np.mean([square(x) for x, _ in moves])) / upper
 
-    return trial.sequential(ratio, purpose=name, batch=10, limit=trial.choose_by_effort(80, 320))
+    return trial.decide_mean_sequentially(
+        ratio, purpose=name, batch=10, limit=trial.choose_by_effort(80, 320)
+    )
 
 
 def _calls_over_claimed(problem: Problem, counts: Counts, K: int) -> list[float]:

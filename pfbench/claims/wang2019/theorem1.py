@@ -9,7 +9,7 @@ from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, chain, noisel
 from pfbench.estimators import SPIDERG
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import Claim, Mutant, make_instance
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.units import SQUARE, formula
 
 
@@ -22,7 +22,7 @@ _TESTED = {
     "robust regression": (make_instance(noiseless_model, kind=RobustRegression, n=64, d=4), 640),
     "non-convex logistic": (make_instance(noiseless_model, kind=NonconvexLogistic, n=64, d=4), 640),
     "least squares": (make_instance(noiseless_model, kind=LeastSquares, n=256, d=3), 320),
-    "slope": (make_instance(LongSlope, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
+    "slope": (make_instance(ConstantSlopeProblem, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
     "chain": (make_instance(chain, n=16, links=3), 600),
 }
 """The problems, each with its K."""

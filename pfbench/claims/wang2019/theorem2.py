@@ -8,7 +8,7 @@ from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, noiseless_model
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import Claim, Mutant, make_instance
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.units import SQUARE, formula
 
 
@@ -24,7 +24,10 @@ _TESTED = {
     "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
     "non-convex logistic": (_of_norm_3(kind=NonconvexLogistic, n=64, d=4, weight=0.05), 640),
     "least squares": (_of_norm_3(kind=LeastSquares, n=256, d=3, weight=1e-3), 320),
-    "slope": (make_instance(LongSlope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01), 200),
+    "slope": (
+        make_instance(ConstantSlopeProblem, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01),
+        200,
+    ),
 }
 """The problems, each with its K."""
 

@@ -9,7 +9,7 @@ from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.mapping_rates import RateCase, fit
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_inequality
 
 _RATE = RateCase(
@@ -23,7 +23,7 @@ _RATE = RateCase(
     chain=True,
     curvature=16.0,
 )
-_CONSTANT = make_instance(LongSlope, n=16, g=1e-3, gap=3e-5, weight=1e-3)
+_CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1e-3)
 
 
 def check(trial: Trial) -> Evidence:

@@ -141,7 +141,9 @@ def _prefetch(stream: IO[bytes], size: int) -> Iterator[bytes]:
             chunk = coming.result()
 
 
-def refuse(first: int, block: bytes, reason: Callable[[bytes], str | None]) -> ContentError:
+def find_content_error(
+    first: int, block: bytes, reason: Callable[[bytes], str | None]
+) -> ContentError:
     """Name the first line of a block for which `reason` finds something wrong.
 
     Parameters

@@ -76,11 +76,11 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
         raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
 
 
-def sum_beside(path: Path) -> Path:
+def checksum_path(path: Path) -> Path:
     """Return the path of the note that keeps the sum of an unverified set's first download."""
     return path.with_name(f"{path.name}.sha256")
 
 
-def part_beside(path: Path) -> Path:
+def partial_download_path(path: Path) -> Path:
     """Return the path of an unfinished download of a file."""
     return path.with_name(f"{path.name}.part")

@@ -69,7 +69,7 @@ class _CutError(Exception):
     """A try ended before the file was whole; the next may continue it."""
 
 
-def note_beside(part: Path) -> Path:
+def download_note_path(part: Path) -> Path:
     """Return the path of the note that belongs to an unfinished download."""
     return part.with_name(f"{part.name}.json")
 
@@ -77,11 +77,11 @@ def note_beside(part: Path) -> Path:
 def discard(part: Path) -> None:
     """Remove an unfinished download and its note, if they are there."""
     part.unlink(missing_ok=True)
-    note_beside(part).unlink(missing_ok=True)
+    download_note_path(part).unlink(missing_ok=True)
 
 
 @contextmanager
-def exclusive(folder: Path, name: str) -> Iterator[None]:
+def lock_folder(folder: Path, name: str) -> Iterator[None]:
     """Keep other downloads out of a folder, where platform and file system can.
 
     Raises
@@ -180,7 +180,7 @@ def _attempt(
     timeout: float,
 ) -> None:
     """Ask once for what is missing; return when the part is whole."""
-    note = _DownloadState.load(note_beside(part), url)
+    note = _DownloadState.load(download_note_path(part), url)
     have = 0 if note is None else _size(part)
     if note is not None and have and have == note.total:
         return
@@ -205,7 +205,7 @@ def _attempt(
         elif status == 200:
             have, total = 0, _number(answer.headers.get("Content-Length", ""))
             discard(part)
-            _DownloadState(url, _validator(answer), total).write(note_beside(part))
+            _DownloadState(url, _validator(answer), total).write(download_note_path(part))
         else:
             raise DataError(
                 f"the download of {name} from {url} was refused (HTTP {status} {answer.reason}): "

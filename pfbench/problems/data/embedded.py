@@ -28,10 +28,10 @@ def breast_cancer() -> SparseRows:
     for column in values.T:
         column -= math.fsum(column) / column.size
         column /= math.sqrt(math.fsum(column * column) / column.size)
-    return all_stored(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
+    return as_sparse_rows(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
 
 
-def all_stored(matrix: Floats, labels: Floats) -> SparseRows:
+def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
     """Return labelled rows of which every entry is stored."""
     n, d = matrix.shape
     indptr = np.arange(0, n * d + 1, d, dtype=np.int64)

@@ -21,7 +21,13 @@ from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown_name_error
 from pfbench.problems.data import embedded, number_tables, ratings, svmlight
 from pfbench.problems.data.block_reader import PACKED, ContentError, open_unpacked
-from pfbench.problems.data.cache import cache_folder, data_file, find_file, list_paths, sum_beside
+from pfbench.problems.data.cache import (
+    cache_folder,
+    checksum_path,
+    data_file,
+    find_file,
+    list_paths,
+)
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 
@@ -207,7 +213,7 @@ def load_multiclass(name: str) -> ClassificationData:
     if name != "digits":
         return load_classification(_record(name, ("multiclass",)))
     record = DATA_SETS[name]
-    rows = embedded.all_stored(load_digits_matrix(), embedded.digits()[1])
+    rows = embedded.as_sparse_rows(load_digits_matrix(), embedded.digits()[1])
     kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
     with _check_scikit_learn_set(record):
         return _classification(kinds, rows, verified=True)
@@ -336,7 +342,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
         Whether a recorded sum was compared, which makes the set verified.
     """
     file = data_file(record)
-    first = sum_beside(path.with_name(form))
+    first = checksum_path(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:
             return _expect_recorded("sha256", file_digest(path), file.sha256_archive)

@@ -11,7 +11,7 @@ from pfbench.problems.data import cache, loading
 from pfbench.problems.data.block_reader import ContentError
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
-from pfbench.problems.data.download import Progress, RetryPolicy, discard, download, exclusive
+from pfbench.problems.data.download import Progress, RetryPolicy, discard, download, lock_folder
 
 Loaded = loading.ClassificationData | loading.RatingsData
 
@@ -77,7 +77,7 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
         return DataSetStatus(record.name, record.summary, "embedded", *_method(record, None))
     folder = cache.cache_folder() if folder is None else folder
     path = cache.find_file(record, folder)
-    part = cache.part_beside(folder / record.file.folder / record.file.filename)
+    part = cache.partial_download_path(folder / record.file.folder / record.file.filename)
     return DataSetStatus(
         record.name,
         record.summary,
@@ -172,8 +172,8 @@ def fetch(
     )
     home.mkdir(parents=True, exist_ok=True)
     path = home / file.filename
-    part = cache.part_beside(path)
-    with exclusive(home, record.name):
+    part = cache.partial_download_path(path)
+    with lock_folder(home, record.name):
         download(file.url, part, name=record.name, progress=progress, patience=patience)
         try:
             loaded = _load_file(record, part, file.filename)
@@ -189,7 +189,7 @@ def fetch(
                 damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
             if not loaded.verified:
                 line = f"{file_digest(part)}  {file.filename}\n"
-                cache.sum_beside(path).write_text(line, encoding="utf-8")
+                cache.checksum_path(path).write_text(line, encoding="utf-8")
             part.replace(path)
             discard(part)
         except OSError as error:

@@ -8,7 +8,7 @@ from typing import IO
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.problems.data.block_reader import Hash, blocks, is_finite_number, refuse
+from pfbench.problems.data.block_reader import Hash, blocks, find_content_error, is_finite_number
 from pfbench.problems.data.svmlight import SparseRows, concatenate
 
 
@@ -39,7 +39,7 @@ def parse_table(
         table = _parse(block, features + 1, separator)
         if table is None:
             exact = partial(_reason, columns=features + 1, separator=separator)
-            raise refuse(first, block, exact)
+            raise find_content_error(first, block, exact)
         retained = table[:, :-1] != 0.0
         indptr = np.append(0, np.cumsum(retained.sum(axis=1), dtype=np.int64))
         indices = np.nonzero(retained)[1].astype(np.int32)

@@ -10,7 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.problems.data.block_reader import ContentError, Hash, blocks, excerpt, refuse
+from pfbench.problems.data.block_reader import (
+    ContentError,
+    Hash,
+    blocks,
+    excerpt,
+    find_content_error,
+)
 
 MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
 """The names that the file has in the home's archives."""
@@ -70,7 +76,9 @@ def parse_ratings(stream: IO[bytes], digest: Hash | None = None) -> RatingTriple
             continue
         part = _parse(block, layout)
         if part is None:
-            raise refuse(first, _strip_empty_lines(block), partial(_reason, layout=layout))
+            raise find_content_error(
+                first, _strip_empty_lines(block), partial(_reason, layout=layout)
+            )
         parts.append(part)
     if layout is None or not parts:
         raise ContentError("it holds no rating")

@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.problems.data.block_reader import ContentError, Hash, blocks, is_finite_number, refuse
+from pfbench.problems.data.block_reader import (
+    ContentError,
+    Hash,
+    blocks,
+    find_content_error,
+    is_finite_number,
+)
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _SPACE, _COLON, _NEWLINE = 32, ord(":"), ord("\n")
@@ -68,7 +74,7 @@ def _block(first: int, block: bytes, features: int) -> SparseRows:
     text = _COMMENT.sub(b"", block) if b"#" in block else block
     rows = _parse(text, features)
     if rows is None:
-        raise refuse(first, block, partial(_reason, features=features))
+        raise find_content_error(first, block, partial(_reason, features=features))
     return rows
 
 

@@ -7,7 +7,7 @@ from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.documents.report_contents import ReportContents, ReportPart, failure_sentence
 from pfbench.reporting.figures.panels import Figure
 from pfbench.reporting.findings import ordering_text, summary
-from pfbench.reporting.statistics.seed_curves import FinalSummary, band_means, final_summary
+from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.wording import join_items, measure_name
 from pfbench.runs.planning.study import Study
@@ -48,7 +48,7 @@ def _study(part: ReportPart, *, alone: bool) -> list[str]:
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.all_sentences))
     displayed = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(displayed.translate(_IN_ALT))}]({part.picture})")
-    message = f"{band_means(len(study.seeds))}{part.omission_sentence}{part.start}{part.interval_sentence}"  # noqa: E501
+    message = f"{band_legend(len(study.seeds))}{part.omission_sentence}{part.start_sentence}{part.interval_sentence}"  # noqa: E501
     caption = f"{message} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     if front is not None:

@@ -45,7 +45,8 @@ class Paper:
             [algorithm.sample(index) for algorithm in cells] for _, index, cells in self._rows
         ]
         displayed = [
-            [algorithm.needs(index) for algorithm in cells] for _, index, cells in self._rows
+            [algorithm.calls_to_target(index) for algorithm in cells]
+            for _, index, cells in self._rows
         ]
         self._best = leaders(samples, displayed)
 
@@ -124,7 +125,7 @@ class Paper:
         study = self._front.results.study
         front = self._front
         statement = (
-            f"Share of the {front.pairs} pairs of problem and target that a method has reached by "
+            f"Share of the {front.pair_count} pairs of problem and target that a method has reached by "  # noqa: E501
             f"so many expected {front.price} calls, on {len(study.problems)} problems with "
             f"{len(study.seeds)} seeds each. Heavy: {front.label}; in colour the strongest of the "
             f"{len(front.rivals)} other {front.kind}; grey: all others, "

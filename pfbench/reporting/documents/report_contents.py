@@ -149,7 +149,7 @@ class ReportPart:
         return f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
 
     @property
-    def start(self) -> str:
+    def start_sentence(self) -> str:
         """A sentence on starts that figures do not show, or nothing."""
         lines = (line for lines in self.figure.lines.values() for line in lines)
         cut = self.figure.log and any((line.band.x <= 0.0).any() for line in lines)

@@ -8,7 +8,7 @@ from pfbench.reporting.tables import Table
 
 
 @dataclass(frozen=True, repr=False)
-class Told:
+class ReportSummary:
     """What a report says.
 
     Attributes

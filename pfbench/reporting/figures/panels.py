@@ -40,7 +40,7 @@ class PanelLine:
         return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
     @property
-    def values(self) -> Array:
+    def all_plotted_y_values(self) -> Array:
         """Every value that is drawn."""
         ends = np.array([end.y for end in self.endings])
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
@@ -63,7 +63,7 @@ class PanelLine:
     @property
     def axis_values(self) -> Array:
         """The values that an axis must show: all of them, or the first if the line diverges."""
-        return self.band.median[:1] if self.diverges else self.values
+        return self.band.median[:1] if self.diverges else self.all_plotted_y_values
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _spans_widely(lines: Sequence[PanelLine]) -> bool:
 
 def _scale(lines: Sequence[PanelLine]) -> AxisScale:
     """Return the y-axis of lines; those that diverge may leave it, unless all others do, too."""
-    values = np.concatenate([np.empty(0), *(line.values for line in lines)])
+    values = np.concatenate([np.empty(0), *(line.all_plotted_y_values for line in lines)])
     bounded = np.concatenate([np.empty(0), *(line.axis_values for line in lines)])
     if all(line.diverges and not line.has_diverged for line in lines):
         bounded = values

@@ -43,7 +43,7 @@ class Profile(NamedTuple):
 
 def profile(front: CandidateFront) -> Profile:
     """Return the profile as the page draws it, grey lines first, and the method itself last."""
-    steps = front.steps()
+    steps = front.calls_by_method()
     low, high = _ends(steps)
     wide = math.log(high / low)
 
@@ -54,7 +54,7 @@ def profile(front: CandidateFront) -> Profile:
         points, share = [(0.0, 0.0)], 0.0
         for calls in steps.get(label, ()):
             points.append((y_position(calls), share))
-            share += 1.0 / front.pairs
+            share += 1.0 / front.pair_count
             points.append((y_position(calls), share))
         points.append((1000.0, share))
         text = " ".join(f"{x:.1f},{400.0 * (1.0 - y):.1f}" for x, y in points)
@@ -74,7 +74,7 @@ def draw_profile(front: CandidateFront, width: PrintWidth = COLUMN) -> Drawing:
 
 def _draw(front: CandidateFront, width: PrintWidth) -> "Canvas":
     canvas, grid = new_figure(width, 1, 1)
-    axes, steps = grid[0][0], front.steps()
+    axes, steps = grid[0][0], front.calls_by_method()
     axes.set_visible(True)
     low, high = _ends(steps)
     for label in [
@@ -84,7 +84,7 @@ def _draw(front: CandidateFront, width: PrintWidth) -> "Canvas":
         number = front.highlights.index(label) if label in front.highlights else None
         look = style(number or 0)
         calls = [low, *steps.get(label, ()), high]
-        share = [k / front.pairs for k in range(len(calls) - 1)]
+        share = [k / front.pair_count for k in range(len(calls) - 1)]
         axes.step(
             calls,
             [*share, share[-1]],

@@ -151,7 +151,7 @@ def _describe_cheapest(comparison: Comparison, location: str) -> str:
     reached = [row for row in rows if row.order]
     if not reached:
         return ""
-    calls = comparison.price.calls
+    calls = comparison.price.description
     return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, location)
 
 

@@ -112,7 +112,7 @@ class CandidateFront:
         rival = self.rivals[0]
         started = {(duel.title, duel.target_index) for duel in self.duels if duel.has_calls}
         pairs = [
-            (algorithm.needs(index), its.needs(index))
+            (algorithm.calls_to_target(index), its.calls_to_target(index))
             for panel in self.comparisons[0].panels
             if (algorithm := panel.find(self.label)) and (its := panel.find(rival))
             for index in range(len(self.comparisons[0].targets))
@@ -135,7 +135,7 @@ class CandidateFront:
             cells: list[Cell] = [*_cells(duel)]
             for duels_of in further:
                 cells += _cells(duels_of[duel.title, duel.target_index])
-            cells += [self._better_in_all(duel)] if comparisons else []
+            cells += [self._dominating_rival(duel)] if comparisons else []
             name = f"{target}, where runs begin" if duel.has_calls else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
@@ -182,7 +182,7 @@ class CandidateFront:
             )
         )
 
-    def _better_in_all(self, duel: Duel) -> str | None:
+    def _dominating_rival(self, duel: Duel) -> str | None:
         """Return the rival that needs less of each kind of calls, None where it never arrives."""
         if duel.rank is None or duel.has_calls:
             return None
@@ -198,7 +198,7 @@ class CandidateFront:
 
         def needs(label: str) -> list[float]:
             return [
-                algorithm.needs(duel.target_index)
+                algorithm.calls_to_target(duel.target_index)
                 for panel in panels
                 if (algorithm := panel.find(label))
             ]
@@ -214,21 +214,21 @@ class CandidateFront:
                 results.append((math.prod(its), rival))
         return min(results)[1] if results else "nobody"
 
-    def steps(self) -> dict[str, list[float]]:
+    def calls_by_method(self) -> dict[str, list[float]]:
         """Return of each method its expected calls on the pairs where it arrives, in order."""
         results: dict[str, list[float]] = {}
         for panel in self.comparisons[0].panels:
             for scored in panel.algorithms:
                 calls = results.setdefault(scored.group.label, [])
                 calls += [
-                    scored.needs(index)
+                    scored.calls_to_target(index)
                     for index in range(len(self.comparisons[0].targets))
-                    if math.isfinite(scored.needs(index))
+                    if math.isfinite(scored.calls_to_target(index))
                 ]
         return {label: sorted(calls) for label, calls in results.items()}
 
     @property
-    def pairs(self) -> int:
+    def pair_count(self) -> int:
         """How many pairs of problem and target there are."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
@@ -254,7 +254,7 @@ def front(comparisons: Sequence[Comparison], candidates: Sequence[str]) -> Candi
     projecting = duels.projecting_methods(results)
     if not projecting & {*candidates}:
         outside = projecting
-    rank = comparison_sentences(comparisons[0])
+    rank = mean_log_budget_ratios(comparisons[0])
     rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
     rivals.sort(key=lambda label: -rank.get(label, 0.0))
     return CandidateFront(
@@ -262,7 +262,7 @@ def front(comparisons: Sequence[Comparison], candidates: Sequence[str]) -> Candi
     )
 
 
-def comparison_sentences(comparison: Comparison) -> dict[str, float]:
+def mean_log_budget_ratios(comparison: Comparison) -> dict[str, float]:
     """Return how far each method stays below the budget: the mean of log(budget/calls) over pairs.
 
     It is the area under its profile, up to the budget, on a logarithmic axis. What it never reaches
@@ -277,7 +277,7 @@ def comparison_sentences(comparison: Comparison) -> dict[str, float]:
             spent = max(map(comparison.price.total_cost, scored.group.runs), default=0.0)
             upper = limit if math.isfinite(limit) else spent
             for index in range(len(comparison.targets)):
-                calls = scored.needs(index)
+                calls = scored.calls_to_target(index)
                 gained = math.log(upper / calls) if 0 < calls < upper else 0.0
                 label = scored.group.label
                 comparison_sentences[label] = comparison_sentences.get(label, 0.0) + gained / pairs

@@ -9,7 +9,7 @@ from pfbench.base.status import Status
 from pfbench.reporting.comparison import ComparedPanel, Comparison, ScoredAlgorithm
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.statistics.bootstrap import EVEN, BootstrapInterval, ratio_interval
-from pfbench.reporting.statistics.seed_curves import first
+from pfbench.reporting.statistics.seed_curves import median_start_value
 from pfbench.reporting.statistics.significance import compare_pairs
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
 from pfbench.reporting.wording import (
@@ -60,12 +60,12 @@ class Duel:
     @property
     def calls(self) -> float:
         """The expected calls of the method."""
-        return self.candidate.needs(self.target_index)
+        return self.candidate.calls_to_target(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
         """The expected calls of the best of the others."""
-        return self.best_other.needs(self.target_index) if self.best_other else math.inf
+        return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
 
     @property
     def ratio(self) -> CallRatio | None:
@@ -108,18 +108,22 @@ def duels(comparison: Comparison, label: str, candidates: Collection[str]) -> li
 def _duel(
     panel: ComparedPanel, me: ScoredAlgorithm, index: int, target: Stop, candidates: Collection[str]
 ) -> Duel:
-    if any(first([run], target.measure) <= target.target for run in me.group.runs):
+    if any(median_start_value([run], target.measure) <= target.target for run in me.group.runs):
         return Duel(
             panel.panel.title, target, me, None, index, None, len(panel.algorithms), has_calls=True
         )
     algorithms = [
         algorithm for algorithm in panel.algorithms if algorithm.group.label not in candidates
     ]
-    reaching = [algorithm for algorithm in algorithms if math.isfinite(algorithm.needs(index))]
-    best = min(reaching, key=lambda algorithm: algorithm.needs(index), default=None)
-    calls, position = as_printed(me.needs(index)), None
+    reaching = [
+        algorithm for algorithm in algorithms if math.isfinite(algorithm.calls_to_target(index))
+    ]
+    best = min(reaching, key=lambda algorithm: algorithm.calls_to_target(index), default=None)
+    calls, position = as_printed(me.calls_to_target(index)), None
     if math.isfinite(calls):
-        position = 1 + sum(as_printed(algorithm.needs(index)) < calls for algorithm in algorithms)
+        position = 1 + sum(
+            as_printed(algorithm.calls_to_target(index)) < calls for algorithm in algorithms
+        )
     duel = Duel(panel.panel.title, target, me, best, index, position, len(algorithms) + 1)
     if best is None:
         return duel
@@ -229,7 +233,7 @@ def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Ta
     head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
     return Table(
         f"{label} against all others",
-        f"Expected {comparison.price.calls} at equal counts, with 95 % intervals and hits. Told "
+        f"Expected {comparison.price.description} at equal counts, with 95 % intervals and hits. Told "  # noqa: E501
         f"apart: by a rank test over the seeds, with Holm's correction over the tests of {label} "
         "against each other method to that target; what does not vary over the seeds is compared "
         f"as it is. {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}.",

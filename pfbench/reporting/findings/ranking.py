@@ -131,7 +131,7 @@ def ranking(results: StudyResults, price: Cost | None = None, *, last: bool = Tr
 
 def find_price(results: StudyResults) -> Cost:
     """Return what ranks the algorithms of a study: its price, or the first kind of its calls."""
-    return Cost.from_weights(results.study.price or count_kinds(results)[0])
+    return Cost.from_weights(results.study.price or list_counted_kinds(results)[0])
 
 
 def sole_leaders(results: StudyResults) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def sole_leaders(results: StudyResults) -> tuple[str, ...]:
     return tuple(label for label in labels if label in chosen)
 
 
-def ranking_summary(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
+def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
     """Return a run with those rows of its trace alone that its rank follows from.
 
     These are the first that reach each target, and the last with a value of each measure, in the
@@ -167,7 +167,7 @@ def ranking_summary(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] 
     return replace(run, rows=[run.rows[index] for index in sorted(needed)], x=None)
 
 
-def count_kinds(results: StudyResults) -> list[str]:
+def list_counted_kinds(results: StudyResults) -> list[str]:
     """Return the kinds of calls that the runs of a study make."""
     kinds = [kind for kind in KINDS if any(group.makes(kind) for group in results)]
     return kinds or ["sfo"]
@@ -181,7 +181,11 @@ def find_compared_measure(results: StudyResults) -> str:
 
 def table(results: StudyResults) -> Table:
     """Return the table of results: places, hits of the hardest target, calls to it, last values."""
-    study, kinds, measure = results.study, count_kinds(results), find_compared_measure(results)
+    study, kinds, measure = (
+        results.study,
+        list_counted_kinds(results),
+        find_compared_measure(results),
+    )
     is_plural = len(study.targets) > 1
     rows = []
     for panel, ranked in ranking(results):
@@ -293,7 +297,7 @@ def _rank_group(
     *,
     clear: bool,
 ) -> RankedAlgorithm:
-    study, kinds = results.study, count_kinds(results)
+    study, kinds = results.study, list_counted_kinds(results)
     hits = {
         target: runtimes(
             group.restrict_to_target(target).runs, target, Cost.from_weights("iteration")
@@ -338,7 +342,7 @@ def ranking_sentence(results: StudyResults, price: Cost | None = None) -> str:
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = join_items([f"{target.target:g}" for target in study.targets])
     return (
-        f"Ranked by expected {price.calls} to the hardest target that a method reaches "
+        f"Ranked by expected {price.description} to the hardest target that a method reaches "
         f"({inline_name(study.stop.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
     )
 

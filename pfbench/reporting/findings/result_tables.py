@@ -105,7 +105,7 @@ def _note(comparison: Comparison, last: bool) -> str:
     parts = []
     if comparison.targets:
         parts.append(
-            f"Expected {comparison.price.calls} to each target: all that the runs were charged, a "
+            f"Expected {comparison.price.description} to each target: all that the runs were charged, a "  # noqa: E501
             "failed one what it spent itself, over the number that reached it; in brackets the "
             "95 % interval over seeds (bootstrap), then how many runs reached it."
         )

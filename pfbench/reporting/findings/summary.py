@@ -9,7 +9,11 @@ import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts, truncate_to_equal_counts
 from pfbench.reporting.results import Panel, RunGroup, StudyResults
-from pfbench.reporting.statistics.seed_curves import final_summary, first, is_deterministic
+from pfbench.reporting.statistics.seed_curves import (
+    final_summary,
+    is_deterministic,
+    median_start_value,
+)
 from pfbench.reporting.statistics.significance import SeedSample, leaders, median
 from pfbench.reporting.tables import Table, TableRow, is_as_planned
 from pfbench.reporting.wording import (
@@ -35,7 +39,7 @@ def sentences(results: StudyResults) -> list[str]:
     measured = [
         measure
         for measure in results.study.measures
-        if any(math.isfinite(first(group.runs, measure)) for group in results)
+        if any(math.isfinite(median_start_value(group.runs, measure)) for group in results)
     ]
     falls = [_decrease_sentences(results, measure) for measure in measured]
     return [*ended, *falls, *_estimator_sentences(results)]
@@ -103,8 +107,8 @@ def _decrease_sentences(results: StudyResults, measure: str) -> str:
     against = [
         f"{group.label} at {panel.title}"
         for panel, group in results.rows()
-        if math.isfinite(first(group.runs, measure))
-        and not final_summary(group.runs, measure).median < first(group.runs, measure)
+        if math.isfinite(median_start_value(group.runs, measure))
+        and not final_summary(group.runs, measure).median < median_start_value(group.runs, measure)
     ]
     name = inline_name(measure)
     if against:
@@ -174,7 +178,7 @@ def medians(results: StudyResults) -> Table:
     leading = leaders(samples, [[median(sample.values) for sample in row] for row in samples])
     rows = []
     for (measure, panel), row, first_of in zip(location, runs, leading, strict=True):
-        start = first([run for some in row for run in some], measure)
+        start = median_start_value([run for some in row for run in some], measure)
         cells = [
             _finite_or_none(value)
             for value in (start, *(final_summary(some, measure).median for some in row))

@@ -81,7 +81,7 @@ def sentences(results: StudyResults, comparisons: Sequence[Comparison]) -> list[
         f"{pluralize(tune.trials, 'trial')} each on each problem{less}, "
         f"{pluralize(len(tune.seeds), 'seed')} a trial{further}: {pluralize(sum(counts), 'trial')} of "  # noqa: E501
         f"{format_integer(sum(cost(choice) for *_, choice in result))} {tune.count.upper()} in all. "  # noqa: E501
-        f"The fewest expected {tune.count.upper()} to {level_table(tune)} decide, and what is chosen is "  # noqa: E501
+        f"The fewest expected {tune.count.upper()} to {describe_tuning_targets(tune)} decide, and what is chosen is "  # noqa: E501
         "run on fresh seeds."
     )
     flipped = find_flips(comparisons, tune)
@@ -92,7 +92,7 @@ def _format_level(target: Stop) -> str:
     return f"{inline_name(target.measure)} ≤ {target.target:g}"
 
 
-def level_table(tune: TuningPlan) -> str:
+def describe_tuning_targets(tune: TuningPlan) -> str:
     """Return what is tuned for, in words."""
     if len(tune.targets) == 1:
         return _format_level(tune.targets[0])
@@ -143,7 +143,7 @@ def choice_table(study: Study, tune: TuningPlan, only: Collection[str] | None = 
             rows.append(TableRow(_title(problem, setting), method.label, [*cells, cost(choice)]))
     return Table(
         f"{study.title}: what tuning chose",
-        f"Expected {tune.count.upper()} to {level_table(tune)} on the seeds of the search "
+        f"Expected {tune.count.upper()} to {describe_tuning_targets(tune)} on the seeds of the search "  # noqa: E501
         f"({', '.join(map(str, tune.seeds))}). At an end: the best may lie beyond all values that "
         "were tried, though the grid went on by one. Spread: of the trials that reach it, the most "
         "calls over the fewest. Where none does, the lowest last value decides. Cost: the "
@@ -229,7 +229,7 @@ def sensitivity(study: Study, tune: TuningPlan) -> Table:
     return Table(
         f"{study.title}: calls to the target against the parameters",
         f"All {format_integer(len(rows))} trials of the search: expected {tune.count.upper()} to "
-        f"{level_table(tune)}.",
+        f"{describe_tuning_targets(tune)}.",
         ("problem", "method", "tried", *heads, "last", ""),
         rows,
     )
@@ -318,7 +318,7 @@ def _compare_two(
     algorithm, other = panel.find(first), panel.find(second)
     if algorithm is None or other is None:
         return None
-    calls = {first: algorithm.needs(index), second: other.needs(index)}
+    calls = {first: algorithm.calls_to_target(index), second: other.calls_to_target(index)}
     less, extra = sorted(calls, key=calls.__getitem__)
     if calls[less] == calls[extra]:
         return None

@@ -99,7 +99,7 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
     return BootstrapInterval(float(low), float(high))
 
 
-def is_even(interval: BootstrapInterval | None) -> bool:
+def is_equivalent(interval: BootstrapInterval | None) -> bool:
     """Return whether an interval of a ratio is so narrow about 1 that two methods are equal."""
     return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
 

@@ -71,7 +71,7 @@ class Cost:
         return " + ".join(_term(name, weight) for name, weight in self.weights)
 
     @property
-    def calls(self) -> str:
+    def description(self) -> str:
         """What is counted, in words."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 

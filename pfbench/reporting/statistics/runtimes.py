@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.seed_curves import Array, numbers
+from pfbench.reporting.statistics.seed_curves import Array, trace_array
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
@@ -54,8 +54,8 @@ class Runtimes:
 def runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
-    """Return the calls of runs to a target; `traces` are their `numbers`, where they are known."""
-    existing = map(numbers, runs) if traces is None else traces
+    """Return the calls of runs to a target; `traces` are their `trace_array`, where they are known."""  # noqa: E501
+    existing = map(trace_array, runs) if traces is None else traces
     calls = [_runtime(run, trace, target, price) for run, trace in zip(runs, existing, strict=True)]
     return Runtimes(
         np.array(calls, dtype=float), np.array([price.total_cost(run) for run in runs], dtype=float)

@@ -82,7 +82,7 @@ class FinalSummary:
     planned_runs: int
 
 
-def band_means(seeds: int) -> str:
+def band_legend(seeds: int) -> str:
     """Return what line and band of a figure are, in words."""
     if seeds == 1:
         return "Line: the only seed."
@@ -101,7 +101,7 @@ def column(run: Run, name: str) -> Array:
     return np.array([row[index] for row in rows], dtype=float)  # of None it makes NaN
 
 
-def numbers(run: Run) -> Array:
+def trace_array(run: Run) -> Array:
     """Return the trace, a row for each of its own; NaN where there is no value."""
     return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
@@ -169,7 +169,7 @@ def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
     return FinalSummary(float(np.median(last)), min(last), max(last), len(last), len(runs))
 
 
-def first(runs: Sequence[Run], measure: str) -> float:
+def median_start_value(runs: Sequence[Run], measure: str) -> float:
     """Return the median over the runs of the measure at the start; NaN where there is none."""
     values = [column(run, measure)[:1] for run in runs]
     existing = [value[0] for value in values if value.size and math.isfinite(value[0])]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.kernels.numba_compilation import set_threads, threads
-from pfbench.runs.engines.workers import Result, Task, Worker, call_with_retries, run_tasks
+from pfbench.runs.engines.workers import Result, Task, Worker, call_and_catch, run_tasks
 from pfbench.runs.storage.content_keys import environment
 
 RETRIES = 2
@@ -65,7 +65,7 @@ class ThisProcess(_ThisMachine):
         for index, task in enumerate(tasks):
             started = monotonic()
             with single_thread(), redirect_stdout(sys.stderr):  # as in a worker
-                status, value, reason = call_with_retries(task.function, task.arguments, Exception)
+                status, value, reason = call_and_catch(task.function, task.arguments, Exception)
             yield Result(index, value, status, reason, monotonic() - started)
 
 

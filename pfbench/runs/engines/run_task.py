@@ -11,7 +11,7 @@ from typing import Any
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import WorkerDied, format_error
-from pfbench.base.file_watch import with_files
+from pfbench.base.file_watch import call_and_record_files
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.oracles import Ledger
@@ -19,7 +19,7 @@ from pfbench.runs.engines.workers import Result, note
 from pfbench.runs.loop.drive import NO_MEMORY, drive
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import as_json_parameters, resolve_isolated
+from pfbench.runs.planning.resolve import as_json_parameters, resolve_with_problem_copy
 from pfbench.runs.storage.content_keys import check_source
 
 GRACE = 0.4
@@ -61,17 +61,17 @@ def execute_plan(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> R
     return replace(run, x=None, problem=plan.problem, parameters=as_json_parameters(run.parameters))
 
 
-def make_watched(
+def make_run_with_file_digests(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
     """Make a run; return with it the digests of the files that its user-defined code has read."""
     if not plan.code:
         return execute_plan(plan, source), {}
-    return with_files(execute_plan, plan, source)
+    return call_and_record_files(execute_plan, plan, source)
 
 
 def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
-    resolved = resolve_isolated(plan)
+    resolved = resolve_with_problem_copy(plan)
     if resolved.cached_run is None:
         return make_unfinished_run(plan, Status.REFUSED, resolved.refusal)
     if source is not None:
@@ -84,7 +84,7 @@ def _drive(plan: PlannedRun, source: Mapping[str, Any] | None) -> Run:
         stop=plan.stop,
         time_limit=plan.time_limit,
         # Its clock stands still: no deadline, then `TRACE_COLUMNS`.
-        watch=lambda progress: note([math.inf, *progress.target_row]),
+        watch=lambda progress: note([math.inf, *progress.costs]),
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from pfbench.base.errors import format_error
 from pfbench.base.failures import brief
-from pfbench.runs.loop.processes import end, start_process, wait_for_exit
+from pfbench.runs.loop.processes import end, prepare_child_process, start_process
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -137,12 +137,12 @@ def poll(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
     Nothing may have come after `patience` seconds; the list is then empty.
     """
     until = min(worker.deadline() for worker in busy)
-    watched = [end for worker in busy for end in worker.ends]
+    watched = [end for worker in busy for end in worker.wait_handles]
     ready = wait(watched, min(patience, max(0.0, until - monotonic())))
     results = [
-        worker.end(answered=not worker.ends.isdisjoint(ready))
+        worker.end(answered=not worker.wait_handles.isdisjoint(ready))
         for worker in busy
-        if worker.is_late() or not worker.ends.isdisjoint(ready)
+        if worker.is_late() or not worker.wait_handles.isdisjoint(ready)
     ]
     return [result for result in results if result is not None]
 
@@ -180,7 +180,7 @@ class Worker:
         self._process, self.pipe = start_process(_serve, self._notes)
 
     @property
-    def ends(self) -> set[Any]:
+    def wait_handles(self) -> set[Any]:
         """What is ready when the process has answered, or is no more."""
         return {self.pipe, self._process.sentinel}
 
@@ -278,7 +278,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
     """Make tasks until there are no more; runs in the worker."""
     global _noted, _worker
     _noted, _worker = notes, os.getpid()
-    wait_for_exit()
+    prepare_child_process()
     folder = os.getcwd()
     sys.stdout = sys.stderr  # the standard output is the command's, which may print JSON there
     while True:
@@ -289,7 +289,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
             function, arguments = pipe.recv()
             with suppress(OSError):
                 os.chdir(folder)  # wherever the last task went
-            answer = call_with_retries(function, arguments, BaseException)
+            answer = call_and_catch(function, arguments, BaseException)
         except (EOFError, ConnectionError):
             return
         except Exception as error:
@@ -305,7 +305,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
             pipe.send((number, "error", None, reason))
 
 
-def call_with_retries(
+def call_and_catch(
     function: Callable[..., Any], arguments: tuple[Any, ...], caught: type[BaseException]
 ) -> tuple[str, Any, str]:
     """Call a function; return "done" and its value, or "error", None and what it raised."""

@@ -13,8 +13,8 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.base.errors import (
     BudgetExhausted,
     DivergedError,
+    FailedBeforeFirstQuery,
     InputError,
-    NotBegun,
     TimeLimitReached,
     format_error,
 )
@@ -67,7 +67,7 @@ class Progress:
         Time without measures and compilation, in seconds.
     compiling
         Time of the compilation, in seconds.
-    target_row
+    costs
         Iterations, counts and seconds it took to come to the newest complete iterate.
     yields_output
         Whether a state had an output of its own, in place of the declared one.
@@ -80,7 +80,7 @@ class Progress:
     iterations: int = 0
     seconds: float = 0.0
     compiling: float = 0.0
-    target_row: tuple[Any, ...] = ()
+    costs: tuple[Any, ...] = ()
     yields_output: bool = False
     total_weight: float = 0.0
 
@@ -150,7 +150,7 @@ def drive(
         status, reason = Status.ERROR, trace.failed_measures
     elif final["objective"] is None and status in COMPLETED:
         status, reason = Status.DIVERGED, "the objective at the output is not finite"
-    if status == Status.ERROR or (status == Status.DIVERGED and not progress.target_row[0]):
+    if status == Status.ERROR or (status == Status.DIVERGED and not progress.costs[0]):
         final = dict.fromkeys(final)  # what was measured, as of the start, is no result
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
@@ -214,7 +214,7 @@ class _Driver:
         first, x = self.first, self.progress.state.x
         if self.progress.iterations == 1 and first is not None and not np.array_equal(x, first):
             self.progress.state, self.note = self.progress.state._replace(x=first), IN_PLACE
-        if self.trace.rows[-1]["iteration"] != self.progress.target_row[0]:
+        if self.trace.rows[-1]["iteration"] != self.progress.costs[0]:
             ended = self._record() or ended
         return ended
 
@@ -270,7 +270,7 @@ class _Driver:
 
     def _arrive(self) -> None:
         """Note what it took to come to the newest complete iterate."""
-        self.progress.target_row = (
+        self.progress.costs = (
             self.progress.iterations,
             *self.ledger.counts_array,
             self.progress.seconds,
@@ -310,7 +310,9 @@ class _Driver:
         if not passes_through(error, "oracles"):
             words = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
-            raise NotBegun(f"{name} fails before its first oracle call: {words}") from error
+            raise FailedBeforeFirstQuery(
+                f"{name} fails before its first oracle call: {words}"
+            ) from error
 
     def _copy_if_mutated(self, new: State) -> State:
         """Return the new state, with its own x if the method changes what it yielded.
@@ -367,7 +369,7 @@ class _Driver:
 
     def _record(self) -> Ending | None:
         """Record the newest iterate; return the status if it reaches the target."""
-        row = self.trace.record(self.progress.target_row, self.progress.state)
+        row = self.trace.record(self.progress.costs, self.progress.state)
         if self.trace.failed_measures:
             return Status.ERROR, self.trace.failed_measures
         stop = self.stop

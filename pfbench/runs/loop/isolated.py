@@ -22,7 +22,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points.factored import IterateStorage
 from pfbench.points.pattern import Pattern
-from pfbench.runs.loop.processes import end, start_process, wait_for_exit
+from pfbench.runs.loop.processes import end, prepare_child_process, start_process
 
 _POLL = 0.1
 """Seconds between two looks at the clock and the process while a method computes."""
@@ -259,7 +259,7 @@ class _RemoteObject:
 
 def _serve(pipe: Connection, number: int) -> None:
     """Run a method to its end; runs in its own process."""
-    wait_for_exit(number)
+    prepare_child_process(number)
     link = _MessageChannel(pipe, 1)
     try:
         algorithm, x, rng, n, D = link.receive()

@@ -14,7 +14,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.libraries import LIBRARIES, load
+from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import check_cache, set_threads
 
 
@@ -25,7 +25,7 @@ def start_process(serve: Callable[..., None], *value: object) -> tuple[BaseProce
     ----------
     serve, value
         What it does, with its own end of the pipe and what is given; first it must call
-        `wait_for_exit`.
+        `prepare_child_process`.
     """
     check_cache()
     how = _context()
@@ -46,7 +46,7 @@ def end(process: BaseProcess) -> None:
     process.join()
 
 
-def wait_for_exit(number: int = 1) -> None:
+def prepare_child_process(number: int = 1) -> None:
     """Make this process one that was `start_process`: it ends with its parent, which alone hears Ctrl-C.
 
     It leads a group of its own, so that what it starts ends with it. It computes with one thread,
@@ -57,7 +57,7 @@ def wait_for_exit(number: int = 1) -> None:
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    load()
+    import_libraries()
     # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
     # process is killed.
     usual = multiprocessing.get_start_method()

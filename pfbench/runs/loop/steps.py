@@ -89,7 +89,7 @@ class Steps:
             check(backend)
         self.form = infer_format(self.start, problem.name)
         if listener is not None:
-            backend = Heard(backend, listener)
+            backend = ObservedBackend(backend, listener)
         bundle = oracle_bundle(algorithm) if asks is None else restrict_oracles(asks)
         ask = bundle(backend, self.ledger, problem.set.diameter, self.form)
         run = algorithm.run if begin is None else begin
@@ -108,7 +108,7 @@ def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
     return Steps(problem, algorithm, **options)
 
 
-class Heard:
+class ObservedBackend:
     """A backend, or what it returned, that tells a listener of each call after it is answered.
 
     The calls of what a verb returned are told as ``verb.part``; the arguments of that verb precede
@@ -131,7 +131,9 @@ class Heard:
             copies = tuple(map(keep, arguments)) if name in _PARTS else ()
             answer = value(*arguments)
             self._listener(verb, (*self._before, *arguments), answer)
-            return Heard(answer, self._listener, name, copies) if name in _PARTS else answer
+            return (
+                ObservedBackend(answer, self._listener, name, copies) if name in _PARTS else answer
+            )
 
         setattr(self, name, call)
         return call

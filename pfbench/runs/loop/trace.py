@@ -56,14 +56,14 @@ class Trace:
             for name, measure in measures.items()
         )
 
-    def record(self, target_row: tuple[Any, ...], state: State) -> Mapping[str, Any]:
+    def record(self, costs: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.
 
         An iterate outside the set is not measured, and ends the run (see `failed`).
         """
-        row = dict(zip(TRACE_COLUMNS, target_row, strict=True))
+        row = dict(zip(TRACE_COLUMNS, costs, strict=True))
         self.rows.append(row)
-        inside = not self._measures or self._is_inside(state.x, f"of iteration {target_row[0]}")
+        inside = not self._measures or self._is_inside(state.x, f"of iteration {costs[0]}")
         for name, measure in self._measures.items():
             lower, upper = self._evaluate(name, measure, state) if inside else (None, None)
             row[name] = math.nan if upper is None else upper

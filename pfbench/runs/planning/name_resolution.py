@@ -11,7 +11,7 @@ from pfbench.algorithms.catalogue import select_user_algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
-from pfbench.base.relative import evaluate_relative, is_relative
+from pfbench.base.relative import evaluate_relative, is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import instantiate, load, load_user_algorithm
 from pfbench.measures import MEANING, available
@@ -88,7 +88,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
         theorem = isinstance(data, type) and issubclass(data, Kind)
         if theorem and "epsilon" not in data.parameters():
             return select_user_algorithm(data, selector)
-    if any(map(is_relative, selector.parameters.values())):
+    if any(map(is_constant_formula, selector.parameters.values())):
         return UserAlgorithmChoice(selector)
     return load_user_algorithm(selector, _PARTS)
 

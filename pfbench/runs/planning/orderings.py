@@ -60,7 +60,7 @@ def _read_tables(
     for number, table in enumerate(spec_fields.tables(field, value), 1):
         with noting():
             tables.append(read(f"{field} {number}", table))
-    noting.collect()
+    noting.raise_collected()
     return tables
 
 

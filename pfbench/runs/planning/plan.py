@@ -147,7 +147,7 @@ def _join_values(values: Sequence[str]) -> str:
     return " or ".join([*texts, *numbers])
 
 
-def check_number(location: str, factors: Mapping[str, int]) -> int:
+def check_run_count(location: str, factors: Mapping[str, int]) -> int:
     """Return how many runs a product has, before any of them is made.
 
     Parameters

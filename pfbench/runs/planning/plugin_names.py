@@ -12,7 +12,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.base.plugins import plugin
 from pfbench.base.selectors import FILE, USER_PARTS, Selector, strip_quotes
-from pfbench.base.user_code import describe_unformatted
+from pfbench.base.user_code import name_format_error
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING
 from pfbench.problems.catalogue import PROBLEMS
@@ -89,7 +89,7 @@ def _plugin_target(kind: str, name: str) -> str:
     if result is not None:
         return result.target
     if name.endswith(FILE):
-        raise describe_unformatted(name)
+        raise name_format_error(name)
     other = next(
         (key for key, computed in _OURS.items() if name in computed and key != "measure"), None
     )

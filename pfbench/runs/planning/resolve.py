@@ -10,7 +10,7 @@ from typing import Any
 
 from pfbench.base.checks import check_real
 from pfbench.base.errors import ErrorCollector, RefusedError
-from pfbench.base.file_watch import find_changed_file, reading
+from pfbench.base.file_watch import find_changed_file, record_opened_files
 from pfbench.base.protocols import Measure, Problem
 from pfbench.measures import select_measures as named
 from pfbench.runs.loop.resolved_run import ResolvedRun, resolve_run
@@ -109,7 +109,7 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
     common = replace(plan, seed=0, every=1)
     if common not in plans:
         if plan.code:
-            with reading() as files:
+            with record_opened_files() as files:
                 result = _resolve(common, on)
             plans[common] = replace(result, files={**on.files, **files})
         else:
@@ -141,10 +141,10 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
             for plan in of_problem:
                 with noting():
                     yield plan, resolve(plan)
-    noting.collect()
+    noting.raise_collected()
 
 
-def resolve_isolated(plan: PlannedRun) -> ResolvedPlan:
+def resolve_with_problem_copy(plan: PlannedRun) -> ResolvedPlan:
     """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
     stop = () if plan.stop is None else (plan.stop.measure,)
     if not user_names((plan.problem, *plan.measures, *stop)):
@@ -174,7 +174,7 @@ def _newly_built(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan
     """
     if not user_names([text]):
         return BuiltProblem(select_problem(text)), {}
-    with reading() as files:
+    with record_opened_files() as files:
         problem = select_problem(text)
         with suppress(Exception):  # of whatever kind: it is told where the problem is used
             problem.start()

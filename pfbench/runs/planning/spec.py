@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pfbench.base.counts import Budget
 from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.base.selectors import relative_to_file
+from pfbench.base.selectors import resolve_relative_files
 from pfbench.runs.loop.stop import Stop, list_recorded_measures, trace_name
 from pfbench.runs.planning import spec_fields
 from pfbench.runs.planning.labels import make_labels, setting_title
@@ -28,7 +28,7 @@ from pfbench.runs.planning.orderings import (
     texts,
     units,
 )
-from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.plugin_names import expand_measure_name
 from pfbench.runs.planning.spec_fields import FieldEntry
 from pfbench.runs.planning.study import (
@@ -118,10 +118,10 @@ def load_spec(path: Path, text: str | None = None) -> Spec:
     else:
         studies = [_study(of_spec, replace(_EMPTY, title=title))]
     candidate: Mapping[str, Any] = of_spec.take("candidate", spec_fields.candidate, {})
-    noting.collect()
+    noting.raise_collected()
     complete = [study for study in studies if study]
     many = sum(_number(study) for study in complete)
-    check_number(location, {"runs of all studies": many})
+    check_run_count(location, {"runs of all studies": many})
     spec = Spec(name, title, description, tuple(complete), text, path, candidate)
     try:
         spec.runs()
@@ -142,7 +142,7 @@ def _files_beside(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
             return {name: resolve_relative(part) for name, part in value.items()}
         if isinstance(value, list):
             return [resolve_relative(part) for part in value]
-        return relative_to_file(value, path) if isinstance(value, str) else value
+        return resolve_relative_files(value, path) if isinstance(value, str) else value
 
     of_studies = table.get("study")
     relatives = {
@@ -262,7 +262,7 @@ def _with_plan(table: _SpecTable, started: Study) -> Study | None:
         factors = {f"values of {name}": len(values) for name, values in grid.items()}
         factors |= {"settings": len(rows)} if rows else {}
         factors |= {"problems": len(problems), "algorithms": len(algorithms), "seeds": len(seeds)}
-        check_number(table.location, factors)
+        check_run_count(table.location, factors)
     if len(noting) > before:
         return None
     study = replace(

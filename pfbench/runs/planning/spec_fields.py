@@ -14,7 +14,7 @@ from pfbench.base.errors import ErrorCollector, InputError
 from pfbench.base.names import check_names, unknown_name_error
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import format_setting_value, setting_title
-from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.plan import check_run_count
 from pfbench.runs.planning.plugin_names import expand_measure_name
 from pfbench.runs.planning.study import Setting
 from pfbench.runs.planning.template import placeholder_names
@@ -85,7 +85,7 @@ def entries(field: str, value: Any) -> Sequence[FieldEntry]:
                 raise InputError(f"{location} = {abbreviate(entry)} is there twice.")
             existing.add(entry)
             entries.append(FieldEntry(location, label, entry))
-    noting.collect()
+    noting.raise_collected()
     if not entries:
         raise InputError(f"{field} is empty.")
     return entries
@@ -130,7 +130,7 @@ def grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
                 _check_value(f"{field}.{key}[{k}]", item)
                 if first.setdefault(format_setting_value(item), k) != k:
                     raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} is there twice.")
-    noting.collect()
+    noting.raise_collected()
     return value
 
 
@@ -148,7 +148,7 @@ def rows(field: str, value: Any) -> Sequence[Setting]:
             if title in settings:
                 raise InputError(f"{field} {k}: the title {title!r} is there twice.")
             settings[title] = Setting(title, values)
-    noting.collect()
+    noting.raise_collected()
     return list(settings.values())
 
 
@@ -169,7 +169,7 @@ def targets(field: str, value: Any) -> tuple[Stop, ...]:
     for entry in entries(field, value):
         with noting():
             stops.append(_parse_target(entry.field, entry.text))
-    noting.collect()
+    noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
         raise InputError(f"{field} are of different measures: a run stops at one of them.")
     return tuple(sorted(stops, key=lambda target: -target.target))
@@ -250,7 +250,7 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
         with noting():
             if source not in value:
                 raise InputError(f"{field}.{source} is missing.")
-    noting.collect()
+    noting.raise_collected()
     tune: dict[str, Any] = {}
     with noting():
         tune["trials"] = check_integer(f"{field}.trials", value["trials"], minimum=1)
@@ -271,9 +271,9 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
             raise InputError(
                 f"{field}.beyond = {abbreviate(tune['extends_grid'])} must be true or false."
             )
-    noting.collect()
+    noting.raise_collected()
     for method in tune["methods"]:
-        check_number(f"{field}.methods.{method.label}", {"points of its grid": method.size})
+        check_run_count(f"{field}.methods.{method.label}", {"points of its grid": method.size})
     return tune
 
 
@@ -305,7 +305,7 @@ def _methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
                 raise InputError(
                     f"{location}: {lacking}: write {{NAME}} in its selector, and a list."
                 )
-    noting.collect()
+    noting.raise_collected()
     return tuple(methods.values())
 
 

@@ -74,13 +74,13 @@ def drop_unrun(suite: Spec, labels: Collection[str], available: AvailableRuns) -
             [plan for label in planned_runs if label not in labels for plan in planned_runs[label]]
         )
     }
-    return with_labels(
+    return restrict_to_labels(
         suite,
         {label for label in planned_runs if label in labels or planned_runs[label] <= existing},
     )
 
 
-def with_labels(suite: Spec, labels: Collection[str]) -> Spec:
+def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite with some of its methods alone."""
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))

@@ -14,7 +14,7 @@ from math import gcd, prod
 from typing import Any
 
 from pfbench.base.escaping import escape_text
-from pfbench.base.relative import is_relative
+from pfbench.base.relative import is_constant_formula
 from pfbench.runs.loop.stop import Stop
 
 Values = Mapping[str, Any]
@@ -247,4 +247,4 @@ def _unit(text: str) -> str:
     A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
     """
     match = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
-    return match[1] if match and is_relative(text) else ""
+    return match[1] if match and is_constant_formula(text) else ""

@@ -10,7 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State
-from pfbench.base.user_code import attribute_errors
+from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
 from pfbench.points import FactoredMatrix, infer_format
 from pfbench.problems import FiniteSum
@@ -54,7 +54,7 @@ def _check(problem: FiniteSum) -> None:
     name = problem.name
 
     def part(words: str, function: Callable[[], Any]) -> Any:
-        with attribute_errors(f"{words} of {name}"):
+        with blame_user_code(f"{words} of {name}"):
             return function()
 
     n = check_integer(f"n of {name}", part("n", lambda: problem.n), minimum=1)
@@ -81,7 +81,7 @@ def _check(problem: FiniteSum) -> None:
         )
     backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
     if backend is not problem:
-        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "unconstrained"))
+        _check_parts(f"open(rng) of {name} returns no backend", backend, ("n", "is_unconstrained"))
     if backend.n != n:
         raise InputError(f"open(rng) of {name} must return what answers for its n={n} components.")
     part("measures()", lambda: problem.measures())

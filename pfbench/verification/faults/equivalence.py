@@ -139,7 +139,7 @@ class RunOutcome:
         return (self.words, tuple(np.round(self.numbers, _DIGITS) + 0.0))
 
 
-def equivalent(fault: Fault) -> str:
+def find_equivalence(fault: Fault) -> str:
     """Return why a fault changes nothing: "runs" or "law"; empty if it does, or is not decided."""
     right = fault.algorithm
     try:

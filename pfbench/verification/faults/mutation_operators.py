@@ -95,7 +95,7 @@ def part_of_batch(code: Code) -> Iterator[SourceChange]:
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_own(node):
             sample = node.args[0]
-            yield code.change(sample, f"planted.first({code.text(sample)})")
+            yield code.change(sample, f"planted.repeat_first_index({code.text(sample)})")
 
 
 def batch_again(code: Code) -> Iterator[SourceChange]:

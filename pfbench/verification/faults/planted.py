@@ -19,7 +19,7 @@ def bypass_ledger(oracles: Any) -> Any:
     return oracles
 
 
-def first(sample: Any) -> Any:
+def repeat_first_index(sample: Any) -> Any:
     """Return a sample of the same size that has the first index only."""
     if isinstance(sample, Sample):
         return Sample(sample.indices[:1], np.array([len(sample)]))

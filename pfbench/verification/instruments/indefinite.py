@@ -216,7 +216,7 @@ class IndefiniteQuadratic(FiniteSum):
         return -float(self.gradient(x) @ step + 0.5 * (step @ (self.A @ step)))
 
 
-def curvature(vertices: Floats, A: Floats) -> float:
+def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
     """Return a C >= C_f of x'Ax/2 over the hull of `vertices`, exact where A is not negative there.
 
     C_f is the largest u'Au over differences u of two points. With A replaced by its positive part
@@ -281,7 +281,9 @@ def transform_quadratic(
     return IndefiniteQuadratic(recorded, (A + A.T) / 2.0, b, begin, lower, recorded.radius)
 
 
-def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> IndefiniteQuadratic:
+def make_slope_quadratic(
+    smoothness: float, steps: float, rise: float, n: int = 1
+) -> IndefiniteQuadratic:
     """Return a quadratic that is linear along a box, so that a gradient step never gains more.
 
     f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:

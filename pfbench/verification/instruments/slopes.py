@@ -26,7 +26,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 
 @dataclass(frozen=True)
-class LongSlope(FiniteSum):
+class ConstantSlopeProblem(FiniteSum):
     """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
@@ -170,8 +170,8 @@ class LongSlope(FiniteSum):
 
 
 @dataclass(frozen=True)
-class Valley(LongSlope):
-    """The components of `LongSlope` on a segment from `overshoot` past the minimiser 0 to the start.
+class Valley(ConstantSlopeProblem):
+    """The components of `ConstantSlopeProblem` on a segment from `overshoot` past the minimiser 0 to the start.
 
     Linear minimisation returns an end by the sign of the estimate, so that every error of it that
     is as large as f' sends the method the wrong way. f' is near g down to a distance g/L from 0:

@@ -1,6 +1,7 @@
 """Gradient estimates of the references: each is sent a point and yields its estimate there.
 
-`begin` returns the function ``x_t -> g_t``. The parameters in `s` have the names of the catalogue.
+`estimate_function` returns the function ``x_t -> g_t``. The parameters in `s` have the names of the
+catalogue.
 """
 
 from collections.abc import Callable, Generator
@@ -11,13 +12,13 @@ import numpy as np
 Estimate = Generator[Any, Any, None]
 
 
-def begin(estimate: Estimate) -> Callable[[Any], Any]:
+def estimate_function(estimate: Estimate) -> Callable[[Any], Any]:
     """Return the function that sends a point to an estimate."""
     next(estimate)
     return estimate.send
 
 
-def full(ask: Any, rng: Any, s: Any) -> Estimate:
+def full_gradient(ask: Any, rng: Any, s: Any) -> Estimate:
     """g_t = grad f(x_t)."""
     x = yield
     while True:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pfbench.base.state import State
-from pfbench.verification.references.estimates import Estimate, begin
+from pfbench.verification.references.estimates import Estimate, estimate_function
 
 
 def frank_wolfe(
     ask: Any, x: Any, s: Any, estimate: Estimate, gamma: Callable[[int], float] | None = None
 ) -> Iterator[State]:
     """x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t, v_t = argmin over C of <g_t, v>."""
-    g_at = begin(estimate)
+    g_at = estimate_function(estimate)
     for t in range(s.iterations):
         g = g_at(x)
         v = ask.lo(g)
@@ -22,7 +22,7 @@ def frank_wolfe(
 
 def proximal(ask: Any, x: Any, s: Any, estimate: Estimate) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t)."""
-    g_at = begin(estimate)
+    g_at = estimate_function(estimate)
     for _ in range(s.iterations):
         g = g_at(x)
         point, x = x, ask.prox(x, g, s.step)

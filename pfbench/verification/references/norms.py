@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.state import State
-from pfbench.verification.references.estimates import begin
+from pfbench.verification.references.estimates import estimate_function
 from pfbench.verification.references.estimates import storm as storm_estimate
 
 
@@ -24,7 +24,7 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_held: bool) -> Iterator[State]
 
 def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """uSCG along the STORM estimate."""
-    d_at = begin(storm_estimate(ask, rng, s, lambda t: s.alpha))
+    d_at = estimate_function(storm_estimate(ask, rng, s, lambda t: s.alpha))
     for _ in range(s.iterations):
         d = d_at(x)
         point, x = x, x + s.step * ask.lo(d)

@@ -98,7 +98,7 @@ def prox_spiderboost_m(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 _ALONG = {
-    **dict.fromkeys(("prox-gd", "projected-gradient"), estimates.full),
+    **dict.fromkeys(("prox-gd", "projected-gradient"), estimates.full_gradient),
     "prox-sgd": estimates.sg,
     **dict.fromkeys(
         ("svrg", "prox-svrg", "projected-svrg", "prox-svrg-plus"), estimates.svrg_at_snapshot

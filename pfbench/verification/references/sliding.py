@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import Estimate, begin
+from pfbench.verification.references.estimates import Estimate, estimate_function
 
 
 def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -40,7 +40,7 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 def sliding_steps(ask: Any, x: Any, s: Any, estimate: Estimate, lam: float) -> Iterator[State]:
     """x_{t+1} = condg(v_t, x_t, lam, eta), v_t the estimate at x_t."""
-    v_at, eta = begin(estimate), s.tolerance or 1.0 / s.iterations
+    v_at, eta = estimate_function(estimate), s.tolerance or 1.0 / s.iterations
     for _ in range(s.iterations):
         v = v_at(x)
         point, x = x, s.condg(ask, v, x, lam, eta)

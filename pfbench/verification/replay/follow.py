@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.base.arrays import Floats
-from pfbench.base.errors import with_notes
+from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
 from pfbench.points import keep
 from pfbench.verification.replay.draws import DrawLog, NeedsValuesError
@@ -172,14 +172,14 @@ def _compare(replay: ReplayOracles, algorithm: Any, reference: PlainReference | 
             if not transcript.is_complete:
                 return step
             if transcript.error is not None:
-                raise MismatchError(step, f"it raised {with_notes(transcript.error)}")
+                raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
             raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
         _compare_states(replay, step, state)
         _check_surplus(replay, step)
         step += 1
         replay.begin(step, transcript.states[step - 1].x)
     if transcript.error is not None:
-        raise MismatchError(step, f"it raised {with_notes(transcript.error)}")
+        raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
     if len(transcript.states) > step:
         extra = len(transcript.states)
         raise MismatchError(step, f"it yields {extra} states, the reference {step}")

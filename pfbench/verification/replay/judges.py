@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.arrays import Floats
-from pfbench.points import combine, descent, keep, tilt
+from pfbench.points import combine, gap_and_distance, keep, tilt
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 
 _TIE = 1e-7
@@ -57,7 +57,7 @@ class Judges:
                     replay.lo(g)  # raises
                 return self._any_point(l, u, lam, eta)
             v, direction = replay.minimise(pending), np.asarray(pending.query.direction)
-            gap, length = descent(g, x, v)
+            gap, length = gap_and_distance(g, x, v)
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
                 ends = ends == (replay.decisions.decide(replay.step, 2) == 0)

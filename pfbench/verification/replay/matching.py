@@ -42,7 +42,7 @@ class Pending:
         return not any(len(item) for item in self.left)
 
 
-Piece = tuple[Pending, int]
+QueryAtPoint = tuple[Pending, int]
 """A pending query and one of its points."""
 
 
@@ -93,7 +93,7 @@ class Window:
 
     # --- components -------------------------------------------------------------------------------
 
-    def pieces(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[Piece]:
+    def pieces(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[QueryAtPoint]:
         """Return what is left of component gradients at a point, in its order."""
         return [
             (pending, index)
@@ -103,7 +103,7 @@ class Window:
             if len(pending.left[index]) and self.is_same(point, x)
         ]
 
-    def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[Piece]:
+    def hessian_pieces(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
         """Return what is left of Hessian products at a base point along a pair of points."""
         return [
             (pending, 0)
@@ -122,14 +122,16 @@ class Window:
             self.is_same(a, y) and self.is_same(b, x)
         )
 
-    def has_both(self, piece: Piece, x: Floats, y: Floats) -> bool:
+    def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
         """Return whether a piece belongs to a difference between two points."""
         query = piece[0].query
         return len(query.points) > 1 and self.is_pair(query, x, y)
 
-    def choose(self, pieces: list[Piece], size: int) -> list[tuple[Piece, Integers]] | None:
+    def choose(
+        self, pieces: list[QueryAtPoint], size: int
+    ) -> list[tuple[QueryAtPoint, Integers]] | None:
         """Choose components, whole pieces first; None if there are too few."""
-        chosen, total = list[tuple[Piece, Integers]](), 0
+        chosen, total = list[tuple[QueryAtPoint, Integers]](), 0
         for piece in pieces:
             left = piece[0].left[piece[1]]
             if total + len(left) <= size:
@@ -146,7 +148,7 @@ class Window:
                 return chosen
         return None
 
-    def take(self, chosen: list[tuple[Piece, Integers]]) -> Integers:
+    def take(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
         """Explain what was chosen, and return the components."""
         for (pending, lefts), part in chosen:
             left = pending.left[lefts]
@@ -154,7 +156,7 @@ class Window:
         self._drop([item for (item, _), _ in chosen])
         return np.concatenate([part for _, part in chosen])
 
-    def take_exactly(self, pieces: list[Piece], expected: Integers) -> bool:
+    def take_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
         """Explain exactly these components, in whatever pieces; return whether they are there."""
         ordered = np.sort(expected)
         for pending, position in pieces:
@@ -183,7 +185,7 @@ class Window:
         self._drop(touched)
         return True
 
-    def covers(self, pieces: list[Piece]) -> bool:
+    def covers(self, pieces: list[QueryAtPoint]) -> bool:
         """Return whether pieces begin with each component once."""
         n = self.transcript.problem.n
         chosen = self.choose(pieces, n)

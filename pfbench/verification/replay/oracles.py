@@ -125,7 +125,7 @@ class ReplayOracles:
                 sample.resolve(coincide)
         elif self._is_unresolved(sample):
             pieces = self.window.pieces(a)
-            both = [piece for piece in pieces if self.window.has_both(piece, a, b)]
+            both = [piece for piece in pieces if self.window.is_part_of_difference(piece, a, b)]
             if sum(len(pending.left[position]) for pending, position in both) >= len(sample):
                 pieces = both
             self._resolve(sample, pieces, a)
@@ -214,7 +214,8 @@ class ReplayOracles:
                     pieces = [
                         piece
                         for piece in self.window.pieces(point)
-                        if piece[1] == 0 or not self.window.has_both(piece, point, point)
+                        if piece[1] == 0
+                        or not self.window.is_part_of_difference(piece, point, point)
                     ]
                     chosen = self.window.choose(pieces, size)
                     if chosen is not None:

@@ -114,7 +114,9 @@ def _check_reported_output(trial: Trial, method: Any, first: Any) -> Decision | 
         locations: dict[str, list[int]] = {output: [] for output in options}
         rng = trial.rng(f"output {T}")
         for seed in trial.seeds(runs, f"output {T}"):
-            transcript = record(trial.subject.answering(case.problem()), algorithm, seed=seed)
+            transcript = record(
+                trial.subject.problem_under_test(case.problem()), algorithm, seed=seed
+            )
             output = _final_output(transcript)
             if output is None or own is not None or transcript.error is not None:
                 return None

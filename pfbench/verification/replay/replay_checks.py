@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget, OracleKind
-from pfbench.base.errors import BudgetExhausted, PfbenchError, with_notes
+from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error_with_notes
 from pfbench.base.protocols import Problem
 from pfbench.base.verdicts import Verdict
 from pfbench.oracles import Ledger
@@ -253,7 +253,7 @@ def _record(
     problem = case.problem()
     seed = trial.seeds(1, purpose)[0] if seed < 0 else seed
     transcript = record(
-        trial.subject.answering(problem), algorithm, seed=seed, max_steps=_max_steps(case)
+        trial.subject.problem_under_test(problem), algorithm, seed=seed, max_steps=_max_steps(case)
     )
     transcript.problem = problem
     trial.coverage.add(problem, len(transcript.states), _Components(transcript))
@@ -265,7 +265,7 @@ def _record(
         raise ClaimBroken(f"{location}: {error} (repeat: {trial.command})") from error
     if isinstance(error, EndlessError):
         raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
-    words = f"{location}: it raised {with_notes(error)} (repeat: {trial.command})"
+    words = f"{location}: it raised {format_error_with_notes(error)} (repeat: {trial.command})"
     if case.is_factored:
         comparison.skipped.append(f"factored points ({type(error).__name__})")
         return None
@@ -331,7 +331,7 @@ def _check_control(trial: Trial, case: Case, algorithm: Any, comparison: Compari
 
 def _survives(trial: Trial, case: Case, algorithm: Any, seed: int, budget: Budget) -> str:
     """Return how a run goes on after its budget is spent, in words; empty if that ends it."""
-    problem: Problem = trial.subject.answering(case.problem())
+    problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:
         for _ in run.states:

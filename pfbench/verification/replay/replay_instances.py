@@ -106,7 +106,7 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
     return instance(BUILDERS[kind], shape=shape, **rest).with_title(title)
 
 
-def recover() -> RobustMatrixRecovery:
+def make_recovery_problem() -> RobustMatrixRecovery:
     """Return a small matrix recovery: points are factored, gradients observed entries."""
     return RobustMatrixRecovery(
         synthetic(seed=3, rows=6, columns=5, rank=2, density=0.64), radius=6.0, sigma=30.0
@@ -158,7 +158,7 @@ def cases(method: Any, effort: str, seed: int = 0) -> Iterator[Case]:
     first = full_list[0].parameters
     if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
         yield Case(
-            instance(recover).with_title("matrix recovery 6x5"),
+            instance(make_recovery_problem).with_title("matrix recovery 6x5"),
             with_length(method, first, 14),
             needs_matrices=True,
             is_factored=True,

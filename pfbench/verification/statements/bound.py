@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.verdicts import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statements.horizons import check_horizons
 from pfbench.verification.statements.quantity import Quantity, as_function, is_count
 from pfbench.verification.statements.setting import (
@@ -62,7 +62,7 @@ _ROUNDING = 1e-9
 _BATCH = 10
 """Runs between two looks at a mean."""
 
-FREE = LongSlope(n=4, g=1.0, gap=10.0, L=1.0)
+FREE = ConstantSlopeProblem(n=4, g=1.0, gap=10.0, L=1.0)
 """Where the draw of an output is seen of a method that no set forces: a slope on the line."""
 
 Most = Callable[..., float]
@@ -90,9 +90,9 @@ class Bound:
         Of a step nothing is known of rounding, which longer runs meet as they converge.
         """
         settings = () if self.statistic == "step" else self.settings.values()
-        return check_horizons(trial, settings, self.check_horizon)
+        return check_horizons(trial, settings, self.decide)
 
-    def check_horizon(self, trial: Trial) -> Evidence:
+    def decide(self, trial: Trial) -> Evidence:
         """Put it to the test on every instance."""
         in_every_run = self.statistic in _EACH
         parts, runs = (
@@ -233,7 +233,7 @@ class Bound:
             return _decide_mean_count(
                 [ratio(seed) for seed in trial.seeds(by_effort, purpose)]
             ), by_effort
-        return trial.sequential(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
+        return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MadeMethod, seed: int) -> float:
         """Return what is measured of one run."""
@@ -259,7 +259,7 @@ class Bound:
         problem, setting = next(problems(trial))[1], next(iter(self.settings.values()))
         sizes = setting.make_case(trial, problem).claim_parameters
         minimises = "lo" in getattr(trial.claim_algorithm, "requires", ())
-        return {"output": trial.draws_uniformly(None if minimises else FREE, **sizes)}
+        return {"output": trial.decide_uniform_output(None if minimises else FREE, **sizes)}
 
 
 def _decide_mean_count(ratios: list[float]) -> Decision:

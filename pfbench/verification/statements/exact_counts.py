@@ -18,7 +18,7 @@ from pfbench.verification.statements.setting import (
     label_settings,
     problems,
 )
-from pfbench.verification.statistics import Decision, combine_all, decide_exact, is_equal
+from pfbench.verification.statistics import Decision, combine_all, decide_equality, decide_exact
 from pfbench.verification.subject import UnsupportedPoints
 from pfbench.verification.trial import Trial
 
@@ -46,9 +46,9 @@ class ExactCounts:
         Means over all draws are for few steps.
         """
         settings = () if self.expected else self.settings.values()
-        return check_horizons(trial, settings, self._check_horizon)
+        return check_horizons(trial, settings, self._decide)
 
-    def _check_horizon(self, trial: Trial) -> Evidence:
+    def _decide(self, trial: Trial) -> Evidence:
         parts: dict[str, Decision] = {}
         claimed: dict[str, float] = {}
         for name, problem in problems(trial):
@@ -106,7 +106,7 @@ def _decide_counts(
 ) -> Decision:
     """Decide that counts are those claimed; a mean over all draws up to rounding."""
     if not expected:
-        return is_equal(right, result)
+        return decide_equality(right, result)
     wrong = [
         f"The mean of {kind.upper()} over all draws is {result[kind]:g}, not {number:g}."
         for kind, number in right.items()

@@ -101,7 +101,7 @@ class PathMeanBound:
                 if problem.n == 1:
                     parts[name] = decide_inequality([measure_run(0) / bound])
                 else:
-                    parts[name], _ = trial.sequential(
+                    parts[name], _ = trial.decide_mean_sequentially(
                         measure_run,
                         bound,
                         purpose=instance.key,

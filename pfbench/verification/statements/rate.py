@@ -102,7 +102,7 @@ class RateCheck:
     def case(self, trial: Trial, instance: Instance, value: float, seed: int) -> MadeMethod:
         """Return the case of a value and a seed."""
         if self.varied_parameter == EPSILON:
-            report = {"epsilon": value} if "epsilon" in instance.accepts else {}
+            report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
             return self.setting.make_case(
                 trial, instance.build_seeded(seed, **report), epsilon=value
             )

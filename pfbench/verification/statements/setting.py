@@ -23,7 +23,7 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable, en
 from pfbench.verification.reproducibility import check_repeats
 from pfbench.verification.subject import NotTestable, instantiate_with_parameters
 from pfbench.verification.trial import Trial
-from pfbench.verification.units import is_real_number
+from pfbench.verification.units import is_float
 
 Outcome = TypeVar("Outcome")
 
@@ -119,11 +119,7 @@ class ClaimSetting:
                 return None
         else:
             defaults = {**self.parameters, **full}
-            if any(
-                is_real_number(v) or type(v) is int
-                for k, v in defaults.items()
-                if k != "iterations"
-            ):
+            if any(is_float(v) or type(v) is int for k, v in defaults.items() if k != "iterations"):
                 return None
         return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
 
@@ -254,11 +250,11 @@ def lengthen_instance(instance: Instance, stretch: int) -> Instance:
     """
     parameters = inspect.signature(instance.build).parameters
     changed: dict[str, Any] = {}
-    for name in instance.accepts:
+    for name in instance.parameter_names:
         default = parameters[name].default
         if name in _HORIZONS and type(default) is int:
             changed[name] = stretch * default
-        elif name == "epsilon" and is_real_number(default):
+        elif name == "epsilon" and is_float(default):
             changed[name] = default / math.sqrt(max(stretch / _ROOM, 1.0))
     return replace(instance, parameters={**instance.parameters, **changed}) if changed else instance
 

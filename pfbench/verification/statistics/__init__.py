@@ -8,14 +8,14 @@ it names.
 
 from pfbench.verification.statistics.decisions import (
     Decision,
+    decide_equality,
     decide_exact,
     decide_inequality,
     decide_mean,
+    decide_mean_sequentially,
     decide_share,
     decide_uniform,
     doubtful,
-    is_equal,
-    sequential,
 )
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent, make_fit
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
@@ -46,19 +46,19 @@ __all__ = [
     "combine_all",
     "combine_families",
     "combine_with_conditions",
+    "decide_equality",
     "decide_exact",
     "decide_exponent",
     "decide_inequality",
     "decide_mean",
+    "decide_mean_sequentially",
     "decide_median",
     "decide_share",
     "decide_uniform",
     "doubtful",
     "fit_exponent",
-    "is_equal",
     "make_fit",
     "mark_by_own_constant",
     "mark_by_schedule",
     "mean_interval",
-    "sequential",
 ]

@@ -85,7 +85,7 @@ def decide_exact(
     return Decision(verdict, holds if condition else violated, measured, None)
 
 
-def is_equal(expected: Mapping[str, float], result: Mapping[str, float]) -> Decision:
+def decide_equality(expected: Mapping[str, float], result: Mapping[str, float]) -> Decision:
     """Decide an exact statement: every number is the expected one."""
     wrong = [
         f"{name} is {result[name]:g}, not {number:g}."
@@ -306,7 +306,7 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     return Decision(Verdict.HOLDS, "Nothing speaks against uniform draws.", measured, p_value)
 
 
-def sequential(
+def decide_mean_sequentially(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, limit: int
 ) -> tuple[Decision, means.Array]:
     """Decide a bound of a mean with as few runs as a clear case needs.

@@ -15,7 +15,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import attribute_errors, instantiate, load
+from pfbench.base.user_code import blame_user_code, instantiate, load
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.verification.claim import Claim
@@ -178,7 +178,7 @@ def check_claim(
     report = {"measure": check.quantity, "over": _OVER[check.statistic]} | dict(overrides)
     for N in range(1, (FULL if full else QUICK) + 1):
         constants = _constants(_function_class(report, own))
-        with attribute_errors(f"the claim {claim.name}"):
+        with blame_user_code(f"the claim {claim.name}"):
             parameters = _parameters(setting, constants, N)
             method = own(**parameters)
             late = (N - 1,) if check.statistic == "least" else ()

@@ -14,12 +14,12 @@ from pfbench.claims.li2019.shared_runs import (
     from_quadratic,
     from_regression,
     inner,
+    inner_iteration_count,
     matrix_regression,
-    period,
-    restarts,
+    restart_count,
 )
 from pfbench.claims.li2019.theorem1 import GAP
-from pfbench.claims.li2019.theorem2 import THM2, batch, variance_bound
+from pfbench.claims.li2019.theorem2 import THM2, batch_size, variance_bound
 from pfbench.verification.instruments.quadratics import face_of_simplex
 from pfbench.verification.subject import ClaimBroken, Subject
 
@@ -35,9 +35,9 @@ def test_the_schedule_is_the_algorithms_own():
     c = face(30.0).constants
     cgs = CGS.theory(c.delta / 1000, c)
     storc = STORC.theory(c.delta / 1000, c)
-    assert period(c.L_f, c.sigma_hat) == cgs.period == 44
-    assert restarts(c.delta, c.delta / 1000) == cgs.restarts == 10
-    assert batch(c.L_f, c.L_max, c.sigma_hat) == storc.batch
+    assert inner_iteration_count(c.L_f, c.sigma_hat) == cgs.period == 44
+    assert restart_count(c.delta, c.delta / 1000) == cgs.restarts == 10
+    assert batch_size(c.L_f, c.L_max, c.sigma_hat) == storc.batch
     for t in (1, 4):
         squared = compute_squared_distance_bound(c.delta, c.sigma_hat, t)
         assert cgs.eta(t, 3) == pytest.approx(2 * cgs.smoothness * squared / (cgs.period * 3))
@@ -46,7 +46,7 @@ def test_the_schedule_is_the_algorithms_own():
 def test_the_bounds_fit_together():
     """At k = N_t the bound of the inner loop is at most half of delta0 2^-t."""
     for L, sigma in ((1.0, 1.0), (3.0, 0.2), (50.0, 1e-3)):
-        N, squared = period(L, sigma), compute_squared_distance_bound(0.3, sigma, 2)
+        N, squared = inner_iteration_count(L, sigma), compute_squared_distance_bound(0.3, sigma, 2)
         assert inner_gap(L, squared, N) <= 0.5 * 0.3 / 4
         assert variance_bound(L, squared, N, 1) == pytest.approx(L**2 * squared / (4 * N))
 

@@ -7,8 +7,8 @@ from judging import trial
 from pfbench.claims.li2019.shared_runs import from_quadratic, inner
 from pfbench.claims.li2019.theorem2 import (
     VARIANCE,
-    batch,
-    component_gradients,
+    batch_size,
+    component_gradient_count,
     variance_bound,
     variances,
 )
@@ -18,8 +18,8 @@ from pfbench.verification.instruments.quadratics import interior_of_l2_ball
 
 
 def test_the_schedule_by_hand():
-    assert batch(1.0, 3.0, 0.25) == 5200 * 16 * 3 * 4
-    assert component_gradients(n=10, N=16, m=7, T=3) == 3 * (10 + 2 * 7 * 16)
+    assert batch_size(1.0, 3.0, 0.25) == 5200 * 16 * 3 * 4
+    assert component_gradient_count(n=10, N=16, m=7, T=3) == 3 * (10 + 2 * 7 * 16)
 
 
 def test_the_variance_is_that_of_the_definition():

@@ -122,7 +122,7 @@ def test_theorem_5_7_is_reached_to_two_fifths(judgements):
 
 @pytest.mark.parametrize(
     ("kind", "sharper", "printed"),
-    [(constrained.QuarterStep, 1.70, 0.42), (constrained.WholeWayOnce, 3.7, 0.91)],
+    [(constrained.QuarteredStepSize, 1.70, 0.42), (constrained.WholeWayOnce, 3.7, 0.91)],
 )
 def test_the_printed_constants_of_theorem_5_7_see_neither_fault(kind, sharper, printed):
     problem = constrained.VANISHING.instances[0]()
@@ -179,7 +179,7 @@ def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
     class Normal(unconstrained.USCG):
         def batch_gradient(self, ask, x, rng):
-            rng.normal()
+            rng.sum_weighted_residuals()
             return super().batch_gradient(ask, x, rng)
 
     assert judge(averaged_errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"

@@ -120,8 +120,8 @@ def test_turns_know_the_weights_of_the_active_set(name):
 def test_the_face_is_settled_where_it_is_said(judgements):
     found = judgements(openloop.FACE)
     assert found.verdict == "holds", found.reason
-    assert openloop.settles(1.0, 2.0, 0.5) == 342
-    assert openloop.settles(1.0, 2.0, 1.5) == 38
+    assert openloop.settling_step(1.0, 2.0, 0.5) == 342
+    assert openloop.settling_step(1.0, 2.0, 1.5) == 38
     # The least room is where the weight off the face is bounded: 2 G D (S+3)(S+4) + 8 L D^2.
     G = np.hypot(1.3, 1.5)
     bound = openloop.face_bound(100, 38, 1.0, 1.0, 2.0, G, 0.7)

@@ -15,7 +15,7 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     T, m = method.iterations, method.period
     assert theorem3.variance_reduced(0.5, 3.0, T) <= epsilon
     assert theorem3.variance_reduced(0.5, 3.0, T - m) > epsilon
-    assert theorem3.gradients(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
+    assert theorem3.component_gradient_count(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
 
 
 @pytest.mark.long

@@ -118,7 +118,7 @@ def test_the_lower_bound_is_the_least_norm_in_the_span_and_repeats_are_no_new_co
         x = -slopes[:k].sum(axis=0) / (7 * 2.0)
         assert lower_bound.parts_along(problem, x) == k
         least = np.linalg.norm(problem.gradient(x))
-        assert least == pytest.approx(lower_bound.floor(2.0, 3.0, 7, k), abs=1e-9)
+        assert least == pytest.approx(lower_bound.gradient_norm_floor(2.0, 3.0, 7, k), abs=1e-9)
         rng = np.random.default_rng(k)
         for _ in range(20):
             y = rng.standard_normal(len(seen)) @ seen / 20 if k else x

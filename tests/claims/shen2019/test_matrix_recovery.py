@@ -49,7 +49,7 @@ def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
     x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
     y, one = problem.start(), np.array([4])
     right = problem.open(rng).hessian(y).batch(one, x, y)
-    wrong = MUTANTS[0].subject.answering(problem).open(rng).hessian(y).batch(one, x, y)
+    wrong = MUTANTS[0].subject.problem_under_test(problem).open(rng).hessian(y).batch(one, x, y)
     assert np.flatnonzero(right).tolist() == [4]
     assert np.flatnonzero(wrong).tolist() == [4, 5]
     assert wrong.sum() == pytest.approx(right.sum())

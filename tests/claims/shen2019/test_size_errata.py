@@ -71,13 +71,13 @@ def test_the_printed_powers_are_right_where_L_is_1_or_more(estimator):
 
 
 def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
-    theirs = NFWUSPIDERG.sample_sizes
+    theirs = NFWUSPIDERG.estimator_parameters
 
     def half(epsilon, L, constants):
         sizes = theirs(epsilon, L, constants)
         return sizes | {"batch": sizes["batch"] // 2}
 
-    monkeypatch.setattr(NFWUSPIDERG, "sample_sizes", half)
+    monkeypatch.setattr(NFWUSPIDERG, "estimator_parameters", half)
     found = condition("quick", 0, estimator="spiderg")
     assert not found.is_shown
     assert found.numbers["measured over corrected"] > 1.5
@@ -144,5 +144,5 @@ def test_the_printed_sizes_are_the_papers():
     # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
     assert sizes.compute_printed_sizes("caspiderg", at, constants) == Sizes(8, 512)
     assert sizes.compute_corrected_sizes("casvrg", at, constants) == Sizes(
-        *(NFWUCASVRG.sample_sizes(at, 4.0, constants)[key] for key in ("batch", "period"))
+        *(NFWUCASVRG.estimator_parameters(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

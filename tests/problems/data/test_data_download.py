@@ -17,7 +17,7 @@ import pytest
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.catalogue import DataFile, DataSet
 from pfbench.problems.data.digests import arrays_digest
-from pfbench.problems.data.download import RetryPolicy, download, note_beside
+from pfbench.problems.data.download import RetryPolicy, download, download_note_path
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.data.management import check, fetch, status
 
@@ -232,7 +232,7 @@ def test_a_part_of_another_address_is_not_continued(server, tmp_path):
     part = tmp_path / "toy.part"
     part.write_bytes(b"x" * 100)
     note = {"url": server.url + "/other", "validator": '"one"', "total": len(ROWS)}
-    note_beside(part).write_text(json.dumps(note))
+    download_note_path(part).write_text(json.dumps(note))
     download(server.url, part, name="toy")
     assert server.asked == [None]
     assert part.read_bytes() == ROWS
@@ -241,7 +241,7 @@ def test_a_part_of_another_address_is_not_continued(server, tmp_path):
 def test_a_part_without_a_readable_note_is_not_continued(server, tmp_path):
     part = tmp_path / "toy.part"
     part.write_bytes(b"x" * 100)
-    note_beside(part).write_text("damaged")
+    download_note_path(part).write_text("damaged")
     download(server.url, part, name="toy")
     assert part.read_bytes() == ROWS
 

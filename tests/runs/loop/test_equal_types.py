@@ -8,7 +8,7 @@ import pytest
 import scipy.io
 
 import pfbench as pf
-from pfbench.points import RankOne, combine, descent, infer_format
+from pfbench.points import RankOne, combine, gap_and_distance, infer_format
 from pfbench.problems import FiniteSum
 from pfbench.sets import L1Ball
 
@@ -89,7 +89,7 @@ def test_moves_of_an_equal_type_have_the_same_bits(kind):
     one, other, end = map(EQUAL[kind], (g, x, v))
     for a, b in ((v, end), (atom, atom)):
         assert combine(x, a, 0.3).tobytes() == combine(other, b, 0.3).tobytes()
-        assert descent(g, x, a) == descent(one, other, b)
+        assert gap_and_distance(g, x, a) == gap_and_distance(one, other, b)
 
 
 @pytest.mark.parametrize("dtype", [">f8", np.float32, np.int64, np.complex128])

@@ -313,7 +313,7 @@ def test_a_watcher_is_told_every_iteration_while_the_clock_stands_still(dense, w
     told = []
 
     def watch(at):
-        told.append((at.iterations, at.target_row[1]))
+        told.append((at.iterations, at.costs[1]))
         time.sleep(0.1)
 
     run = drive(resolve_run(dense, walk(iterations=4)), Ledger(), seed=0, every=3, watch=watch)

@@ -8,7 +8,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.algorithms.base import Algorithm
-from pfbench.base.errors import InputError, NotBegun
+from pfbench.base.errors import FailedBeforeFirstQuery, InputError
 from pfbench.base.state import State
 from pfbench.points import combine, inner, keep
 from pfbench.problems import FiniteSum
@@ -178,9 +178,9 @@ def test_a_wrong_signature_and_an_exit_are_the_methods_errors():
     def leaves(ask, x, rng):
         raise SystemExit(7)
 
-    with pytest.raises(NotBegun, match="takes 2 positional arguments"):
+    with pytest.raises(FailedBeforeFirstQuery, match="takes 2 positional arguments"):
         pf.solve(DENSE, Wrong())
-    with pytest.raises(NotBegun, match="SystemExit: 7"):
+    with pytest.raises(FailedBeforeFirstQuery, match="SystemExit: 7"):
         pf.solve(DENSE, leaves)
 
 

@@ -37,7 +37,7 @@ def test_originals_are_untouched():
     assert variant.estimates is not SPIDERG
     assert variant.estimates.start.__code__ != code
     assert SPIDERG.start.__code__ is code
-    assert NFWUSPIDERG.estimates is SPIDERG
+    assert NFWUSPIDERG.estimator_class is SPIDERG
     for name, values in before.items():
         assert vars(sys.modules[name]) == values
 

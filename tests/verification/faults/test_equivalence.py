@@ -6,7 +6,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.estimators import SG, SPIDERG
 from pfbench.verification.faults import equivalence
-from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
 from pfbench.verification.faults.generate import generate_faults
 from pfbench.verification.faults.mutant_compilation import module_source
@@ -34,16 +34,16 @@ SPIDER = "return ask.difference(self.draw(ask, rng), x, y)"
     ],
 )
 def test_what_is_written_otherwise_is_the_same_run(before, after):
-    assert equivalent(written_as(NFWUSPIDERG, SPIDERG.__module__, before, after)) == "runs"
+    assert find_equivalence(written_as(NFWUSPIDERG, SPIDERG.__module__, before, after)) == "runs"
 
 
 @pytest.mark.long
 def test_what_is_drawn_otherwise_is_the_same_in_law():
     before = "ask.batch(self.draw(ask, rng), x)"
     after = "ask.batch(ask.n - 1 - rng.integers(ask.n, size=self.batch), x)"
-    assert equivalent(written_as(NFWUSG, SG.__module__, before, after)) == "law"
+    assert find_equivalence(written_as(NFWUSG, SG.__module__, before, after)) == "law"
     again = "ask.batch(rng.integers(ask.n, size=(1, self.batch))[0][::-1], x)"
-    assert equivalent(written_as(NFWUSG, SG.__module__, before, again))
+    assert find_equivalence(written_as(NFWUSG, SG.__module__, before, again))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_is_drawn_otherwise_is_the_same_in_law():
 )
 def test_another_law_is_not_the_same(after):
     before = "ask.batch(self.draw(ask, rng), x)"
-    assert equivalent(written_as(NFWUSG, SG.__module__, before, after)) == ""
+    assert find_equivalence(written_as(NFWUSG, SG.__module__, before, after)) == ""
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_real_fault_is_not_equivalent(function, operator):
     every = generate_faults(method)
     found = [fault for fault in every if (fault.function, fault.operator) == (function, operator)]
     assert found
-    assert [fault.format for fault in found if equivalent(fault)] == []
+    assert [fault.format for fault in found if find_equivalence(fault)] == []
 
 
 def test_what_a_method_never_reaches_is_equivalent():
@@ -87,14 +87,14 @@ def test_what_a_method_never_reaches_is_equivalent():
     unreached = [
         fault for fault in generate_faults(NFWUSPIDERG) if fault.operator == "without-replacement"
     ]
-    same = {fault.function for fault in unreached if equivalent(fault)}
+    same = {fault.function for fault in unreached if find_equivalence(fault)}
     assert same == {"EpochEstimator.reference"}
     online = [
         fault
         for fault in generate_faults(ALGORITHMS["prox-spiderboost"])
         if (fault.function, fault.operator) == ("EpochEstimator.reference", "part-of-batch")
     ]
-    assert [equivalent(fault) for fault in online] == [""]
+    assert [find_equivalence(fault) for fault in online] == [""]
 
 
 def test_weights_of_the_output_count_up_to_a_factor():
@@ -102,18 +102,18 @@ def test_weights_of_the_output_count_up_to_a_factor():
     before = "return k * (k + 1.0)"
     same = written_as(method, method.__module__, before, "return 2.0 * k * (k + 1.0)")
     other = written_as(method, method.__module__, before, "return k * (k + 2.0)")
-    assert (equivalent(same), equivalent(other)) == ("runs", "")
+    assert (find_equivalence(same), find_equivalence(other)) == ("runs", "")
 
 
 def test_a_fault_that_cannot_be_imported_is_not_equivalent():
     change = SourceChange((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
-    assert equivalent(Fault(NFWUSG, SG.__module__, "", "hand", 1, change)) == ""
+    assert find_equivalence(Fault(NFWUSG, SG.__module__, "", "hand", 1, change)) == ""
 
 
 def test_a_run_that_asks_without_end_is_ended_by_its_budget():
     method = ALGORITHMS["ncgs-vr"]
     endless = written_as(method, method.__module__, "if gap <= eta:", "if gap <= -1.0:")
-    assert equivalent(endless) == ""
+    assert find_equivalence(endless) == ""
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -140,7 +140,7 @@ def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
     line = text[: text.index(source)].count("\n") + 1
     change = SourceChange((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
     endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
-    (verdict,) = Session(engine=LocalProcesses(1)).test_fault([(COUNT, endless)])
+    (verdict,) = Session(engine=LocalProcesses(1)).test_faults([(COUNT, endless)])
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", True, False)
     assert "timeout" in verdict.reason
 

@@ -72,7 +72,7 @@ def changes(written):
         ("renewal", "t == 0"),
         ("renewal", "(max(t - 1, 0) % self.period) == 0"),
         ("renewal", "(t % (2 * self.period)) == 0"),
-        ("part-of-batch", "g = ask.difference(planted.first(S), x, s) + mean"),
+        ("part-of-batch", "g = ask.difference(planted.repeat_first_index(S), x, s) + mean"),
         (
             "batch-again",
             "S = planted.reuse_first_draw(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",

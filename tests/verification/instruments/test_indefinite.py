@@ -14,12 +14,12 @@ from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,
     IndefiniteQuadratic,
-    curvature,
+    curvature_upper_bound,
+    make_slope_quadratic,
     minimum_on_simplex,
     noisy_ball,
     random_on_l1_ball,
     random_on_simplex,
-    slope,
     spread_on_simplex,
     transform_quadratic,
 )
@@ -169,16 +169,16 @@ def test_the_curvature_bounds_every_difference_and_is_exact_where_convex(seed):
     A = A + A.T
     weights = rng.dirichlet(np.full(6, 0.2), (2, 500))
     u = weights[0] @ hull.vertices - weights[1] @ hull.vertices
-    assert np.einsum("ij,jk,ik->i", u, A, u).max() <= curvature(hull.vertices, A)
+    assert np.einsum("ij,jk,ik->i", u, A, u).max() <= curvature_upper_bound(hull.vertices, A)
     pairs = hull.vertices[:, None] - hull.vertices
     exact = np.einsum("abi,ij,abj->ab", pairs, A @ A, pairs).max()
-    assert curvature(hull.vertices, A @ A) == pytest.approx(exact)
-    assert curvature(hull.vertices, -A @ A) == pytest.approx(0.0, abs=1e-12)
+    assert curvature_upper_bound(hull.vertices, A @ A) == pytest.approx(exact)
+    assert curvature_upper_bound(hull.vertices, -A @ A) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_the_curvature_of_a_simplex_ignores_what_no_difference_sees():
     eye = np.eye(4)
-    assert curvature(eye, eye + 7.0 * np.ones((4, 4))) == pytest.approx(2.0)
+    assert curvature_upper_bound(eye, eye + 7.0 * np.ones((4, 4))) == pytest.approx(2.0)
 
 
 def test_a_moved_quadratic_is_the_same_function_on_the_preimage():
@@ -207,7 +207,7 @@ def test_a_start_on_the_simplex_is_its_highest_vertex():
 
 
 def test_a_slope_is_straight_and_ends_at_its_rise():
-    problem = slope(2.0, 8.0, 3.0, n=4)
+    problem = make_slope_quadratic(2.0, 8.0, 3.0, n=4)
     known = problem.constants(problem.start())
     assert problem.n == 4
     assert known.L_f == known.L_ms == 2.0

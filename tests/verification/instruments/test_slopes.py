@@ -8,9 +8,9 @@ import pytest
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.instruments.slopes import LongSlope, Valley
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem, Valley
 
-SLOPE = LongSlope(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, weight=0.2, phase=0.5)
+SLOPE = ConstantSlopeProblem(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, weight=0.2, phase=0.5)
 
 
 def component(i: int, x: float) -> float:
@@ -65,7 +65,7 @@ def test_the_proximal_map_is_the_soft_threshold() -> None:
 
 
 def test_a_step_lowers_the_slope_by_eta_times_its_square() -> None:
-    problem = LongSlope(4, g=1e-3, gap=1e-3, weight=1e-3)
+    problem = ConstantSlopeProblem(4, g=1e-3, gap=1e-3, weight=1e-3)
     algorithm = ProxSpiderBoost(iterations=10, step=0.5, batch=2, period=2, output="last")
     run = solve(problem, algorithm)
     assert (problem.start() - run.x)[0] == pytest.approx(10 * 0.5 * 2e-3, rel=1e-9)
@@ -74,7 +74,7 @@ def test_a_step_lowers_the_slope_by_eta_times_its_square() -> None:
 @pytest.mark.parametrize("wrong", [{"n": 3}, {"g": 0.0}, {"gap": 1e-9}, {"sigma": -1.0}])
 def test_bad_parameters_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
-        LongSlope(**{"n": 2, "g": 0.1, "gap": 1.0, **wrong})  # type: ignore[arg-type]
+        ConstantSlopeProblem(**{"n": 2, "g": 0.1, "gap": 1.0, **wrong})  # type: ignore[arg-type]
 
 
 # --- the valley -----------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ VALLEY = Valley(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, phase=0.5, overshoot=1.5)
 
 def test_the_valley_is_the_slope_between_walls() -> None:
     start = VALLEY.start()
-    plain = LongSlope(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, phase=0.5)
+    plain = ConstantSlopeProblem(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, phase=0.5)
     np.testing.assert_array_equal(start, plain.start())
     np.testing.assert_array_equal(VALLEY.set.lo(np.array([1.0])), [-1.5])
     np.testing.assert_array_equal(VALLEY.set.lo(np.array([-1.0])), start)

@@ -23,7 +23,7 @@ from pfbench.claims import (
 )
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification.instruments.slopes import LongSlope
+from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.subject import Subject
 from pfbench.verification.user_claims import check_ready
 
@@ -385,7 +385,7 @@ def test_fewer_calls_than_another_method():
 
 def slope(epsilon=0.1):
     """Return a slope that takes about 1/epsilon^2 steps."""
-    return LongSlope(n=2, g=2 * epsilon, gap=1.0)
+    return ConstantSlopeProblem(n=2, g=2 * epsilon, gap=1.0)
 
 
 def size(problem, x):

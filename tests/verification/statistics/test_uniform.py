@@ -139,4 +139,4 @@ class Turning(Bare):
 )
 def test_which_iterate_is_returned(method, verdict):
     trial = Trial(THEOREM["spiderg"], Subject(method))
-    assert trial.draws_uniformly().verdict == verdict
+    assert trial.decide_uniform_output().verdict == verdict
