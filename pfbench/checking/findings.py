@@ -121,9 +121,9 @@ class CheckResult:
             "check": self.check,
             "status": self.status,
             "expected": self.expected or None,
-            "seen": self.observed,
+            "observed": self.observed,
             "point": self.point or None,
-            "where": list(self.location),
+            "locations": list(self.location),
         }
 
 
@@ -175,9 +175,8 @@ class CheckReport:
         return html_table(names, rows, f"{self.kind} {self.name}{on}: {failed}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as ``pfbench check --json`` prints them (schema 1)."""
+        """Return them as ``pfbench check --json`` prints them."""
         return {
-            "schema": 1,
             "name": self.name,
             "kind": self.kind,
             "problem": self.problem or None,

@@ -311,7 +311,7 @@ def _show_family(runs: "Sequence[FamilyRun]", *, as_json: bool) -> None:
     fitted = fit_by_algorithm(runs)
     if as_json:
         described = [{"algorithm": text, **_fit_record(fit)} for text, fit in fitted.items()]
-        print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
+        print_json({"runs": [run.as_json() for run in runs], "fits": described})
         return
     show(
         columns(_CALLS, _calls(runs), right=_CALLS[:-1]),

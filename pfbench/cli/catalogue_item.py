@@ -33,9 +33,9 @@ class CatalogueItem:
         return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
 
     def as_json(self) -> dict[str, Any]:
-        """Return the item as ``pfbench list --json`` prints it (schema 1)."""
+        """Return the item as ``pfbench list --json`` prints it."""
         names = ("name", "kind", "source", "cites", "summary")
-        return {"schema": 1, **{name: getattr(self, name) for name in names}}
+        return {name: getattr(self, name) for name in names}
 
     @property
     def cites(self) -> list[str]:

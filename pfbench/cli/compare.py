@@ -283,7 +283,8 @@ def _tell(
         Fact("runs", len(compared.report.spec.runs())),
         Fact("sentences", list(reported.sentences)),
         Fact(
-            "duels", [row for label in labels for row in duels.as_json(comparison, label, labels)]
+            "comparisons",
+            [row for label in labels for row in duels.as_json(comparison, label, labels)],
         ),
         Fact("chosen", tuning_effects.as_json(study, labels)),
         Fact("files", [str(file) for file in files]),

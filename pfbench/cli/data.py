@@ -104,7 +104,7 @@ def _for_each_data_set(
 def _show(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
     if as_json:
         names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-        print_json([{"schema": 1, **dataclass_fields(status, **names)} for status in results])
+        print_json([dataclass_fields(status, **names) for status in results])
         return
     sizes = [None if status.size is None else format_size(status.size) for status in results]
     rows = [

@@ -27,7 +27,7 @@ def show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     changes = [dataclass_fields(change) | {"factor": change.factor} for change in diff.changes]
     facts = [
         Fact("stores", [str(old_store), str(new_store)], "stores"),
-        Fact("same", diff.identical, "the same", format_count(diff.identical)),
+        Fact("identical", diff.identical, "the same", format_count(diff.identical)),
         Fact("changed", diff.changed_count, "changed", format_count(diff.changed_count)),
         Fact(
             "only_before", diff.only_before, f"only in {old_store}", format_count(diff.only_before)

@@ -51,7 +51,7 @@ def show_expected(
         Fact("parameters", parameters),
         Fact("schedule", run.schedule, "schedule", schedule),
         Fact(
-            "unmet",
+            "unmet_assumptions",
             list(run.unmet_assumptions),
             "not met",
             formatting.format_unmet(run.unmet_assumptions),

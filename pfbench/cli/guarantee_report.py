@@ -28,12 +28,12 @@ def guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict
     existing = [value for value in values if value is not None]
     return {
         "criterion": promise.criterion,
-        "most": promise.bound_text,
-        "of": promise.location,
+        "bound_formula": promise.bound_text,
+        "iterate": promise.location,
         "bound": bound,
         "measure": promise.measure or None,
         "measured": statistics.fmean(existing) if existing else None,
-        "whole": all(run.status == Status.FINISHED for run in runs),
+        "full_schedule": all(run.status == Status.FINISHED for run in runs),
     }
 
 
@@ -43,14 +43,16 @@ def guarantee_lines(results: dict[str, Any] | None, runs: int) -> list[Line]:
         return []
     from pfbench.algorithms.guarantee import WHERE
 
-    bound = f"{results['criterion']} <= {results['most']} = {number(results['bound'])}"
+    bound = f"{results['criterion']} <= {results['bound_formula']} = {number(results['bound'])}"
     text = "not known" if results["measured"] is None else number(results["measured"])
     location = "the output" if runs == 1 else f"the outputs, in the mean of {plural(runs, 'run')}"
     early = (
-        "" if results["whole"] else "; the promise is of the whole schedule, which was cut short"
+        ""
+        if results["full_schedule"]
+        else "; the promise is of the whole schedule, which was cut short"
     )
     return [
-        ("promised", f"{bound}: {WHERE[results['of']]}"),
+        ("promised", f"{bound}: {WHERE[results['iterate']]}"),
         ("measured", f"{text} at {location}{early}"),
     ]
 

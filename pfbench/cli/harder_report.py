@@ -1,7 +1,6 @@
 """What the catalogue's instances say of a bound of somebody's own, after its verdict."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -62,7 +61,9 @@ def try_harder_instances(
 
 def harder_as_json(results: "Sequence[HardestInstance]") -> dict[str, Any]:
     """Return it as ``pfbench verify --json`` has it: nothing where nothing was tried."""
-    return {"harder": [asdict(instance) for instance in results]} if results else {}
+    names = {"tried": "tried_count", "lacks": "unmet_assumptions"}
+    instances = [terminal.dataclass_fields(instance, **names) for instance in results]
+    return {"harder_instances": instances} if instances else {}
 
 
 def harder_in_words(

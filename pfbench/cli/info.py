@@ -100,7 +100,7 @@ def _algorithm(selector: Selector, item: CatalogueItem) -> Described:
         Fact("parameters", describe_parameters(existing)),
         Fact("theory", theory),
         Fact("promises", promises),
-        Fact("normalised", normalised or None),
+        Fact("scale_dependence", normalised or None),
         Fact("requires", requires),
         Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
         Fact("assumes", sorted(assumed), "assumes", assumes),

@@ -53,7 +53,8 @@ def verify_mutants(work: "VerificationJob", limit: int | None, late: int = 0) ->
     with work.steps("mutants", sum(len(mutant.expected_claims) for mutant in planted)) as steps:
         caught = work.session(steps).catch_mutants(planted)
     studied = [] if alone else study_faults(work, faults, claims)
-    _write(work, {"mutants": [outcome.as_json() for outcome in caught]}, studied, sample)
+    mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in caught]
+    _write(work, {"mutants": mutants}, studied, sample)
     number = sum(bool(outcome.catching_verdicts) for outcome in caught)
     if not work.is_quiet:
         show(
@@ -156,7 +157,9 @@ def _write(
     from pfbench.verification.outcomes import Verification
 
     nothing = Verification().as_json() | {"findings": []}
-    work.write({**nothing, **results, "generated": [study.as_json() for study in studied_faults]})
+    names = {"where": "location", "found_by": "caught_by"}
+    generated = [terminal.rename_keys(study.as_json(), **names) for study in studied_faults]
+    work.write({**nothing, **results, "generated": generated})
     if work.table is not None:
         terminal.write(report(studied_faults, command_line(), sample), work.table)
 

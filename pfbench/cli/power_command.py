@@ -29,13 +29,13 @@ def measure_power(work: "VerificationJob", longest: float | None) -> None:
             "claim": same[0].claim.name,
             "method": same[0].claim.method,
             "parameter": same[0].parameter,
-            "least": dict(zip(searches, (item.min_factor for item in same), strict=True)),
-            "asked": dict(zip(searches, (item.was_run for item in same), strict=True)),
-            "lost": dict(zip(searches, (item.lost_trials for item in same), strict=True)),
+            "least_factor": dict(zip(searches, (item.min_factor for item in same), strict=True)),
+            "was_run": dict(zip(searches, (item.was_run for item in same), strict=True)),
+            "lost_checks": dict(zip(searches, (item.lost_trials for item in same), strict=True)),
         }
         for same in zip(*searches.values(), strict=True)
     ]
-    work.write({"schema": 1, "power": rows})
+    work.write({"power": rows})
     text = power_table(searches, command_line())
     if work.table is not None:
         terminal.write(text, work.table)

@@ -74,7 +74,7 @@ def make_receipt(
     written = write(
         path, work.names[0], statement, evidence.rows, render_pages(statement, evidence.rows)
     )
-    work.write({"schema": 1, "receipt": str(path), **written})
+    work.write({"receipt": str(path), **written})
     if not work.is_quiet:
         facts = [
             Fact("receipt", str(path), "receipt"),

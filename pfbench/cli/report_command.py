@@ -229,7 +229,6 @@ def _describe(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
     runs = [run for results in report.results for _, run in results.runs]
     return {
-        "schema": 1,
         "name": report.spec.name,
         "title": report.spec.title,
         "runs": len(report.spec.runs()),

@@ -190,10 +190,8 @@ def _run(
         facts = [
             Fact("name", planned.name, "sweep"),
             Fact("store", str(folder), "store"),
-            Fact(
-                "planned", total, "runs", f"{total:,}: {_format_origins(board.origins, _ORIGINS)}"
-            ),
-            *(Fact(origin, board.origins[origin]) for origin in _ORIGINS),
+            Fact("planned", total, "runs", f"{total:,}: {_format_origins(board.origins, _DONE)}"),
+            *(Fact(name, board.origins[origin]) for origin, name in _ORIGINS.items()),
             Fact("failed", board.failure_count),
             Fact("statuses", board.statuses, "status", statuses),
             Fact("", None, "took", duration(time.monotonic() - started)),
@@ -220,7 +218,7 @@ def _describe(outcome: "PlanOutcome") -> dict[str, Any]:
     plan = outcome.plan
     return {
         "key": outcome.entry.key,
-        "how": outcome.origin,
+        "origin": _ORIGINS[outcome.origin],
         "problem": plan.problem,
         "algorithm": plan.algorithm,
         "seed": plan.seed,
@@ -270,7 +268,10 @@ def _format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
-_ORIGINS = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
+_ORIGINS = {"made": "executed", "stored": "cached", "cut": "truncated"}
+"""Where a run comes from, with what JSON calls it."""
+
+_DONE = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
 
 
 # --- the dry run ----------------------------------------------------------------------------------
@@ -319,10 +320,10 @@ def _dry_run(
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
         Fact("planned", len(plans), "runs", f"{len(plans):,}: {', '.join(kinds)}"),
-        *(Fact(name, counts[name]) for name in _ORIGINS),
+        *(Fact(name, counts[origin]) for origin, name in _ORIGINS.items()),
         Fact("", None, "of these", _format_origins(counts, _EXPECTED)),
         Fact(
-            "tuned",
+            "tuned_runs",
             tuned,
             "then" if tuned else "",
             f"at least {format_count(tuned)} at what the search chooses",

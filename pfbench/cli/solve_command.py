@@ -143,9 +143,10 @@ def _check_length(run: "ResolvedRun", seeds: range) -> None:
     )
 
 
-def _run_record(run: "Run", promise: object) -> dict[str, object]:
+def _run_record(run: "Run", guarantee: object) -> dict[str, object]:
     location = None if run.error_location is None else run.error_location._asdict()
-    return run.as_json() | {"promised": promise, "place": location, "note": run.note}
+    record = terminal.rename_keys(run.as_json(), unmet="unmet_assumptions")
+    return record | {"guarantee": guarantee, "error_location": location, "warning": run.note}
 
 
 def _names(text: str | None, default: str) -> list[str]:

@@ -16,6 +16,7 @@ from pfbench.cli.formatting import format_size, plural
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, make_untrusted_engine, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
+    SCHEMA,
     complain,
     console,
     dataclass_fields,
@@ -85,7 +86,7 @@ def check(
     with StepProgress("checking", None, "files", quiet=as_json) as steps:
         number, damaged = check_files(opened, repair=repair, progress=steps.advance)
     if as_json:
-        print_json({"schema": 1, "files": number, "damaged": _as_json(damaged)})
+        print_json({"files": number, "damaged": _as_json(damaged)})
     else:
         show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
     _complain(damaged)
@@ -118,7 +119,7 @@ def gc(
         Fact("outdated", outdated, f"{len(outdated):,}", older),
         Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
         Fact("bytes", report.bytes, format_size(report.bytes), "in all"),
-        Fact("kept", report.retained),
+        Fact("retained", report.retained),
         *(
             Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
             for name, n in report.retained.items()
@@ -153,7 +154,7 @@ def merge(
     if not (other / "runs").is_dir():
         raise InputError(f"there is no store in {other}: name the folder of one.")
     source = _open(other)
-    begin: dict[str, Any] = {"schema": 1}
+    begin: dict[str, Any] = {}
     if share is not None:
         begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
     with StepProgress("merging", None, "files", quiet=as_json) as steps:
@@ -161,7 +162,7 @@ def merge(
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
-        begin |= {"taken": report.added, "equal": report.equal}
+        begin |= {"added": report.added, "identical": report.equal}
         print_json(begin | {"refused": refused, "damaged": _as_json(report.damaged)})
     else:
         numbers = (f"{report.added:,} copied", f"{report.equal:,} there already")
@@ -191,7 +192,7 @@ def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> d
         )
     if not quiet:
         show(f"{plural(report.agreeing, 'run')} made again, all with the same bits")
-    return {"agree": report.agreeing, "left_out": dict(report.left_out)}
+    return {"agree": report.agreeing, "not_rerun": dict(report.left_out)}
 
 
 @app.command("pack-down")
@@ -210,7 +211,7 @@ def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
     if as_json:
         damaged = [key for key, _ in report.damaged]
         numbers = {"runs": report.runs, "segments": report.segments}
-        print_json({"schema": 1, **numbers, "damaged": damaged})
+        print_json({**numbers, "damaged": damaged})
     else:
         show(f"{plural(report.runs, 'run')} packed into {plural(report.segments, 'segment')}")
     for key, damage in report.damaged:
@@ -310,7 +311,7 @@ def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: value for name, value in row.items() if name not in ("family", "limits")}
     seconds = row["seconds"]
     finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
-    return {**row, "seconds": seconds if finite else None}
+    return {**row, "schema": SCHEMA, "seconds": seconds if finite else None}
 
 
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
@@ -351,7 +352,7 @@ def _report_damage(listing: "Listing") -> None:
 
 
 def _as_json(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
-    return [dataclass_fields(damage, path="file", aside="set_aside") for damage in damaged]
+    return [dataclass_fields(damage, path="file", aside="quarantined") for damage in damaged]
 
 
 def _complain(damaged: Sequence["DamageReport"]) -> None:

@@ -4,7 +4,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
 from pathlib import Path
@@ -28,6 +28,9 @@ _UNBOUNDED = 10_000
 
 _NOTEBOOK = "JPY_PARENT_PID"
 """What the kernel of a notebook says to the programs that it starts."""
+
+SCHEMA = 2
+"""The number of the schema of all JSON that is printed."""
 
 STANDARD_OUTPUT = Path("-")
 """What an option that takes a file takes for the standard output."""
@@ -126,17 +129,17 @@ def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
         )
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON; what is not a finite number becomes null."""
-    print(json.dumps(_as_json_value(value), indent=2, allow_nan=False))
+def print_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Print a record, or records, as JSON; what is not a finite number becomes null."""
+    print(json.dumps(_add_schema(value), indent=2, allow_nan=False))
 
 
-def write_json(value: Any, target: Path) -> None:
-    """Write a value as JSON to a file, or print it for ``-``."""
+def write_json(value: Mapping[str, Any], target: Path) -> None:
+    """Write a record as JSON to a file, or print it for ``-``."""
     if target == STANDARD_OUTPUT:
         print_json(value)
     else:
-        text = json.dumps(_as_json_value(value), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_add_schema(value), indent=2, ensure_ascii=False, allow_nan=False)
         write(text + "\n", target)
 
 
@@ -163,7 +166,19 @@ def brief_json(run: "Run") -> dict[str, Any]:
 
 def dataclass_fields(record: Any, **names: str) -> dict[str, Any]:
     """Return the fields of a dataclass's object, those in `names` under other names."""
-    return {names.get(name, name): value for name, value in asdict(record).items()}
+    return rename_keys(asdict(record), **names)
+
+
+def rename_keys(record: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Return a record with the keys in `names` under other names."""
+    return {names.get(name, name): value for name, value in record.items()}
+
+
+def _add_schema(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
+    """Return records as JSON has them, each with the number of its schema."""
+    if isinstance(value, Mapping):
+        return {"schema": SCHEMA, **_as_json_value(value)}
+    return [_add_schema(record) for record in value]
 
 
 def _as_json_value(value: Any) -> Any:

@@ -83,9 +83,9 @@ class Fact:
 def show_facts(
     facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool, limit: int | None = None
 ) -> None:
-    """Print facts as JSON (schema 1), or for people with parts below them, see `show`."""
+    """Print facts as JSON, or for people with parts below them, see `show`."""
     if as_json:
-        print_json({"schema": 1, **fact_values(facts)})
+        print_json(fact_values(facts))
     else:
         show(fields(fact_lines(facts)), *parts, limit=limit)
 

@@ -62,7 +62,7 @@ def show_units(work: "VerificationJob") -> None:
     homogeneities = check_claims(select_claims(work.names, "full"), errata)
     if not work.names:
         homogeneities += filter(None, map(check_schedule, ALGORITHMS.values()))
-    work.write({"schema": 1, "units": [homogeneity.as_json() for homogeneity in homogeneities]})
+    work.write({"units": [homogeneity.as_json() for homogeneity in homogeneities]})
     if work.table is not None:
         terminal.write(units_table(homogeneities, command_line()), work.table)
     if not work.is_quiet:

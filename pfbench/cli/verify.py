@@ -274,7 +274,9 @@ def _report(
     work.write(
         done.as_json()
         | {
-            "findings": [finding.as_json() for finding in results],
+            "findings": [
+                terminal.rename_keys(finding.as_json(), ruling="conclusion") for finding in results
+            ],
             "units": [homogeneity.as_json() for homogeneity in units],
         }
         | harder_as_json(tried)

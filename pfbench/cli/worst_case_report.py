@@ -1,7 +1,7 @@
 """``pfbench verify --worst-case FILE.py:NAME``: worst cases of somebody's own, step by step."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -24,12 +24,18 @@ def show_worst_cases(work: "VerificationJob", reference: str, function_class: st
     from pfbench.verification.worst_case import check_worst_cases
 
     checks = list(check_worst_cases(reference, function_class, full=work.effort == "full"))
-    work.write(
-        {"schema": 1, "name": reference, "worst_cases": [check.as_json() for check in checks]}
-    )
+    work.write({"name": reference, "worst_cases": [*map(_record, checks)]})
     if not work.is_quiet:
         show(_render(checks, reference, str(work.target or "")))
     terminal.exit_if(any(check.is_violated for check in checks))
+
+
+def _record(check: "WorstCaseCheck") -> dict[str, Any]:
+    record = check.as_json()
+    if proof := record["dual_certificate"]:
+        terms = [terminal.rename_keys(term, at="point_indices") for term in proof["terms"]]
+        proof = terminal.rename_keys(proof | {"terms": terms}, terms="inequalities")
+    return record | {"dual_certificate": proof}
 
 
 def _render(results: "list[WorstCaseCheck]", reference: str, file: str) -> RenderableType:

@@ -96,8 +96,8 @@ class Certificate:
     fixed_seed: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the certificate as ``pfbench adversary --json`` prints it (schema 1)."""
-        json = {"schema": SCHEMA, **asdict(self), "counts": self.counts.as_dict()}
+        """Return the certificate as ``pfbench adversary --json`` prints it."""
+        json = {**asdict(self), "counts": self.counts.as_dict()}
         errors = self.answer_max_relative_error, self.query_max_relative_error
         json["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
         json["claimed_gap_over_diameter"] = GAP
@@ -285,7 +285,7 @@ def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
     """
     neighbour = transcript_path(path)
     digest = outcome.transcript.write(neighbour)
-    content = outcome.certificate.as_json()
+    content = {"schema": SCHEMA, **outcome.certificate.as_json()}
     content["transcript"] = {"file": neighbour.name, "sha256": digest}
     content["digest"] = _digest(content)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)

@@ -144,7 +144,7 @@ def certificate_task(
         | fixed,
         frozenset({certificate.__name__, type(algorithm).__module__, *named}),
         Task(_outcome, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
-        make_row=lambda outcome: outcome.certificate.as_json(),
+        make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
         recompute=recompute,
         worker_requirements=certificate.NEEDED,
     )

@@ -48,12 +48,8 @@ class Verification:
         return html_table(names, rows, format_summary(self.summary))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verification as ``pfbench verify --json`` writes it (schema 1)."""
-        return {
-            "schema": 1,
-            "results": [row.as_json() for row in self.rows],
-            "summary": self.summary,
-        }
+        """Return the verification as ``pfbench verify --json`` writes it."""
+        return {"results": [row.as_json() for row in self.rows], "summary": self.summary}
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class MutantOutcome:
         return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as ``pfbench verify --mutants --json`` writes it."""
+        """Return it as a receipt has it."""
         return {
             "mutant": self.mutant.name,
             "about": self.mutant.description,
@@ -104,7 +100,7 @@ class ErratumFinding:
     failure_reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as ``pfbench verify --json`` writes it."""
+        """Return it as a receipt has it."""
         lost = {"lost": self.failure_reason} if self.failure_reason else {}
         return {
             "erratum": self.erratum.name,

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -89,8 +89,13 @@ class Homogeneity:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
-        left_out = ("always", "accuracy")
-        return {name: value for name, value in asdict(self).items() if name not in left_out}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "homogeneous": self.homogeneous,
+            "description": self.description,
+            "scale_dependence": self.normalised,
+        }
 
 
 def check_schedule(method: Any) -> Homogeneity | None:

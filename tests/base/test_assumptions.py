@@ -55,7 +55,7 @@ def test_no_problem_states_an_unknown_property(name):
 def test_the_published_schema_has_the_same_words():
     schemas = Path(str(files("pfbench.cli"))) / "schemas"
     schema = json.loads((schemas / "solve.json").read_text(encoding="utf-8"))
-    words = schema["$defs"]["run"]["properties"]["unmet"]["items"]["enum"]
+    words = schema["$defs"]["run"]["properties"]["unmet_assumptions"]["items"]["enum"]
     assert words == sorted(ASSUMPTIONS)
 
 

@@ -34,7 +34,7 @@ def test_nothing_changed(pfbench, stores):
 def test_json(pfbench, stores, conforms):
     found = pfbench("report", "--compare", "a", "b", "--json").json
     conforms(found, "changes.json")
-    assert (found["same"], found["changed"]) == (1, 1)
+    assert (found["identical"], found["changed"]) == (1, 1)
     assert found["changes"][0]["field"] == "lo"
 
 

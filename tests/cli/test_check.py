@@ -61,7 +61,7 @@ def test_a_failure_is_told_whole(pfbench, folder, conforms):
     conforms(outcome.json, "check.json")
     assert (outcome.status, outcome.json["passed"]) == (1, False)
     one = next(one for one in outcome.json["findings"] if one["check"] == "lo minimises")
-    assert one["where"] == ["my_sets.py:7 (Wrong.lo)"]
+    assert one["locations"] == ["my_sets.py:7 (Wrong.lo)"]
 
 
 BAD = {

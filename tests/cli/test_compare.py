@@ -227,7 +227,7 @@ def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(re
 
 def test_who_does_nothing_is_last_everywhere(results, archived):
     found, _ = results("mine:Idle")
-    assert [duel["place"] for duel in found["duels"]] == [None] * 4
+    assert [duel["rank"] for duel in found["comparisons"]] == [None] * 4
     first, *others = found["sentences"]
     assert "is first on 0" in first
     assert "does not arrive on 3 (of 1 further pair nobody arrives)" in first
@@ -247,7 +247,7 @@ def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
 def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
     found, shipped = results("mine:Steps")
     again, here = results("mine:Steps", "--rerun")
-    assert again["duels"] == found["duels"]
+    assert again["comparisons"] == found["comparisons"]
     assert here == shipped
     assert len(list((folder / "mine-only").rglob("*.parquet"))) == 12 + 18
     assert "Archived rows" in pages[0].spec.introduction
@@ -271,21 +271,21 @@ def test_what_is_stored_is_taken_too(pfbench, pages, suite):
 
 def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
     found, _ = results("sfw")
-    assert {duel["algorithm"] for duel in found["duels"]} == {"sfw", "sfw, tuned"}
-    assert {duel["best"] for duel in found["duels"]} <= {"frank-wolfe", None}
+    assert {duel["algorithm"] for duel in found["comparisons"]} == {"sfw", "sfw, tuned"}
+    assert {duel["best_other"] for duel in found["comparisons"]} <= {"frank-wolfe", None}
 
 
 def test_all_is_compared_by_a_stated_price(results, archived):
     plain, _ = results("sfw")
     found, _ = results("sfw", "--price", "lo=20,sfo=1")
-    assert {duel["count"] for duel in found["duels"]} == {"20 lo + sfo"}
+    assert {duel["count"] for duel in found["comparisons"]} == {"20 lo + sfo"}
     assert "by 20 LO + SFO among" in found["sentences"][0]
     assert found["chosen"] == plain["chosen"]
 
 
 def test_known_methods_take_parameters(results, archived):
     found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
-    assert {duel["of"] for duel in found["duels"]} == {4}
+    assert {duel["methods_compared"] for duel in found["comparisons"]} == {4}
 
 
 @pytest.mark.parametrize(
@@ -363,8 +363,8 @@ def test_mine_may_have_a_step_that_follows_a_constant(results, archived):
     """The formula, and its value on the one problem whose constant it has."""
     found, _ = results("mine:Steps[iterations=9,step=0.1*L/L]")
     same, _ = results("mine:Steps[iterations=9,step=0.1]")
-    assert [one | {"algorithm": ""} for one in found["duels"]] == [
-        one | {"algorithm": ""} for one in same["duels"]
+    assert [one | {"algorithm": ""} for one in found["comparisons"]] == [
+        one | {"algorithm": ""} for one in same["comparisons"]
     ]
 
 
@@ -427,7 +427,7 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     assert {row["algorithm"] for row in found["results"]} == {"frank-wolfe", "sfw", "sfw, tuned"}
     plan = pfbench("run", "suite.toml", "--store", "new", "--jobs", 0, "--dry-run", "--json").json
     conforms(plan, "run.json")
-    assert (plan["planned"], plan["tuned"]) == (4 + 8, 4)
+    assert (plan["planned"], plan["tuned_runs"]) == (4 + 8, 4)
     text = pfbench("report", "suite.toml", *stored, "--text").out
     assert "what tuning chose" in text
     assert "calls to the target against the parameters" in text

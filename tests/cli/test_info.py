@@ -14,7 +14,7 @@ def test_everything_that_is_listed_can_be_shown(pfbench):
         if kind == "claim" and number % 7:
             continue
         about = pfbench("info", f"{kind}:{name}", "--json").json
-        assert (about["schema"], about["name"], about["kind"]) == (1, name, kind)
+        assert (about["schema"], about["name"], about["kind"]) == (2, name, kind)
         shown = pfbench("info", f"{kind}:{name}")
         assert (shown.status, shown.err) == (0, "")
         assert f"{name} ({kind})" in shown.out

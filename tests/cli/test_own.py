@@ -145,8 +145,8 @@ def test_a_sweep_of_own_things(pfbench, conforms, folder):
         easy, hard = one["targets"]
         assert (easy["measure"], easy["calls"]["fo"]) == ("slope", 0)
         assert (hard["measure"], hard["calls"]) == ("slope", None)
-    assert sweep(pfbench, SPEC, "--json").json["stored"] == 8
-    assert sweep(pfbench, SPEC, "--dry-run", "--json").json["stored"] == 8
+    assert sweep(pfbench, SPEC, "--json").json["cached"] == 8
+    assert sweep(pfbench, SPEC, "--dry-run", "--json").json["cached"] == 8
 
 
 def test_a_failing_measure_fails_its_runs_alone(pfbench):
@@ -224,7 +224,7 @@ def test_modules_of_the_current_folder_in_workers(folder):
     (folder / "own.toml").write_text(MINE)
     run = ("run", "own.toml", "--jobs", "1", "--json")
     first, told = command(*run)
-    assert (first["made"], first["statuses"]) == (1, {"finished": 1})
+    assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
     assert told[:3] == [
         "pfbench: importing own_module:make[rows=6], which own.toml names.",
         "pfbench: importing own_module:distance, which own.toml names.",
@@ -232,7 +232,7 @@ def test_modules_of_the_current_folder_in_workers(folder):
     ]
     (folder / "own_helper.py").write_text("RADIUS = 0.5\n")
     edited, _ = command(*run)
-    assert edited["made"] == 1
+    assert edited["executed"] == 1
     assert edited["runs"][0]["key"] != first["runs"][0]["key"]
 
 
@@ -245,7 +245,7 @@ def test_files_beside_a_spec_in_workers_and_from_anywhere(folder):
     (place / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
     run = ("run", "some where/own.toml", "--jobs", "1", "--json")
     first, told = command(*run)
-    assert (first["made"], first["statuses"]) == (1, {"finished": 1})
+    assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
     assert first["runs"][0]["problem"] == "some where/own_module.py:make[rows=6]"
     assert told[:3] == [
         "pfbench: importing some where/own_module.py:make[rows=6], which some where/own.toml "
@@ -258,10 +258,10 @@ def test_files_beside_a_spec_in_workers_and_from_anywhere(folder):
     store = ("--store", str(folder / ".pfbench/store"))
     for spec in ("own.toml", "by_module.toml"):
         again, _ = command("run", spec, *store, "--jobs", "0", "--json")
-        assert (again["stored"], again["runs"][0]["key"]) == (1, first["runs"][0]["key"])
+        assert (again["cached"], again["runs"][0]["key"]) == (1, first["runs"][0]["key"])
     (place / "own_module.py").write_text(MODULE.replace("abs(state.x)", "2 * abs(state.x)"))
     edited, _ = command("run", "own.toml", *store, "--jobs", "0", "--json")
-    assert edited["made"] == 1
+    assert edited["executed"] == 1
 
 
 PARABOLA = """

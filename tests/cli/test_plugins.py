@@ -257,9 +257,9 @@ def test_the_source_of_a_set_is_in_the_key_of_a_run(pfbench, module):
     run = ("run", "s.toml", "--jobs", 0, "--json")
     first = pfbench(*run)
     assert first.err == "pfbench: importing plugged_for_tests.py:Diamond, which s.toml names.\n"
-    assert pfbench(*run).json["stored"] == 1
+    assert pfbench(*run).json["cached"] == 1
     (module / "plugged_for_tests.py").write_text(MODULE + "\n# another\n")
-    assert pfbench(*run).json["made"] == 1
+    assert pfbench(*run).json["executed"] == 1
 
 
 @pytest.mark.usefixtures("module")
@@ -351,11 +351,11 @@ def test_a_sweep_of_plug_ins_is_known_by_its_modules(pfbench, package):
         'measures = ["plugged_for_tests:size"]\ntargets = ["plugged_for_tests:size=0.5"]\n'
     )
     found = pfbench("run", "s.toml", "--jobs", 0, "--json").json
-    assert (found["made"], [one["targets"][0]["measure"] for one in found["runs"]]) == (
+    assert (found["executed"], [one["targets"][0]["measure"] for one in found["runs"]]) == (
         2,
         ["size", "size"],
     )
-    assert pfbench("run", "modules.toml", "--jobs", 0, "--json").json["stored"] == 1
+    assert pfbench("run", "modules.toml", "--jobs", 0, "--json").json["cached"] == 1
 
 
 @pytest.mark.usefixtures("package")

@@ -95,12 +95,12 @@ def test_it_stands_beside_what_was_measured(pfbench, conforms, name):
     given = ("solve", "-p", SMALL, "-a", f"{name}[epsilon=0.5]")
     outcome = pfbench(*given, "--json")
     conforms(outcome.json, "solve.json")
-    found, promise = outcome.json["promised"], ALGORITHMS[name].guarantee
+    found, promise = outcome.json["guarantee"], ALGORITHMS[name].guarantee
     problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l2", radius=1)
     assert found["bound"] == promise.bound(0.5, problem.constants(problem.start()))
     value = outcome.json["final"][promise.measure]
     assert found["measured"] == pytest.approx(value**promise.power)
-    assert found["whole"]
+    assert found["full_schedule"]
     text = " ".join(pfbench(*given).out.split())
     assert f"promised {promise.criterion} <= {promise.bound_text} = {found['bound']:.6g}: " in text
     assert f"{WHERE[promise.location]} measured" in text
@@ -121,7 +121,7 @@ def test_of_a_shorter_run_nothing_is_promised(pfbench):
 
 def test_parameters_of_ones_own_have_no_promise(pfbench):
     for own in ("frank-wolfe[iterations=3]", "nfwu-sg[epsilon=0.5,iterations=3]"):
-        assert pfbench("solve", "-p", SMALL, "-a", own, "--json").json["promised"] is None
+        assert pfbench("solve", "-p", SMALL, "-a", own, "--json").json["guarantee"] is None
         assert "promised" not in pfbench("solve", "-p", SMALL, "-a", own).out
 
 

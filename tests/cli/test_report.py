@@ -123,7 +123,7 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
     }
     assert [described] == [
         {
-            "schema": 1,
+            "schema": 2,
             "name": "small",
             "title": "A small comparison",
             "runs": 4,

@@ -62,8 +62,8 @@ def test_true_runs_agree_and_are_copied(pfbench, theirs, conforms):
     outcome = merged(pfbench, "--rerun", "1", "--json")
     assert outcome.status == 0, outcome.err
     conforms(outcome.json, "store.json")
-    assert outcome.json["rerun"] == {"agree": 4, "left_out": {}}
-    assert outcome.json["taken"] == 4
+    assert outcome.json["rerun"] == {"agree": 4, "not_rerun": {}}
+    assert outcome.json["added"] == 4
 
 
 def test_one_run_of_a_share_is_made_again(pfbench, theirs):

@@ -86,11 +86,11 @@ def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
     spec.write_text(SPEC.replace("iterations=8", "iterations=4"))
     planned = run(pfbench, "--dry-run", "--json").json
     conforms(planned, "run.json")
-    assert [planned[how] for how in ("made", "stored", "cut")] == [0, 0, 4]
+    assert [planned[how] for how in ("executed", "cached", "truncated")] == [0, 0, 4]
     assert "4 will be cut from longer stored ones" in run(pfbench, "--dry-run").out
     found = run(pfbench, "--json").json
     conforms(found, "run.json")
-    assert (found["cut"], {one["how"] for one in found["runs"]}) == (4, {"cut"})
+    assert (found["truncated"], {one["origin"] for one in found["runs"]}) == (4, {"truncated"})
     assert "4: 4 cut from longer stored ones" in run(pfbench).out
     assert len(kept(folder)) == 4
 
@@ -107,7 +107,7 @@ def test_json(pfbench, folder, spec, conforms):
     assert (outcome.status, outcome.err) == (0, "")
     found = outcome.json
     conforms(found, "run.json")
-    assert (found["planned"], found["made"], found["stored"]) == (4, 4, 0)
+    assert (found["planned"], found["executed"], found["cached"]) == (4, 4, 0)
     assert found["statuses"] == {"finished": 4}
     assert sorted(one["key"] for one in found["runs"]) == kept(folder)
     assert [(one["algorithm"].split("[")[0], one["seed"]) for one in found["runs"]] == [
@@ -125,19 +125,19 @@ def test_json(pfbench, folder, spec, conforms):
         }
         assert hard["calls"] is None
     ranks = found["results"]
-    assert {rank["algorithm"]: rank["place"] for rank in ranks} == {"SG": 1, "SVRG": 1}
+    assert {rank["algorithm"]: rank["rank"] for rank in ranks} == {"SG": 1, "SVRG": 1}
     assert {(rank["hits"], rank["target"], rank["calls"]["sfo"]) for rank in ranks} == {(0, 1e6, 0)}
     again = run(pfbench, "--json").json
     conforms(again, "run.json")
     assert again["results"] == ranks
-    assert again["stored"] == 4
-    assert [one | {"how": "made"} for one in again["runs"]] == found["runs"]
+    assert again["cached"] == 4
+    assert [one | {"origin": "executed"} for one in again["runs"]] == found["runs"]
 
 
 def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     found = run(pfbench, "--dry-run", "--json").json
     conforms(found, "run.json")
-    assert (found["planned"], found["stored"], found["settings"]) == (4, 0, 4)
+    assert (found["planned"], found["cached"], found["settings"]) == (4, 0, 4)
     assert found["seconds"] > 0.0
     assert {trial["iterations"] for trial in found["trials"]} == {8}
     assert not (folder / ".pfbench").exists()
@@ -187,7 +187,7 @@ def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, confo
     again = run(pfbench, "--json")
     assert again.status == 1
     conforms(again.json, "run.json")
-    assert (again.json["made"], again.json["failed"]) == (0, 2)
+    assert (again.json["executed"], again.json["failed"]) == (0, 2)
 
 
 def test_a_report_is_a_sweep(pfbench, folder, spec):

@@ -294,8 +294,8 @@ def test_what_is_not_met_is_in_every_result(pfbench, conforms):
     given = {"problem": NON_CONVEX, "algorithm": KATYUSHA}
     outcome = solve(pfbench, "--json", **given)
     conforms(outcome.json, "solve.json")
-    assert outcome.json["unmet"] == ["convex"]
-    assert solve(pfbench, "--dry-run", "--json", **given).json["unmet"] == ["convex"]
+    assert outcome.json["unmet_assumptions"] == ["convex"]
+    assert solve(pfbench, "--dry-run", "--json", **given).json["unmet_assumptions"] == ["convex"]
     for options in ((), ("--repeat", 2), ("--dry-run",)):
         assert " ".join(solve(pfbench, *options, **given).out.split()).count(UNMET) == 1
 
@@ -304,7 +304,7 @@ def test_nothing_is_said_where_all_is_met(pfbench):
     convex = NON_CONVEX.replace("]", ",alpha=0]")
     for problem, algorithm in ((convex, KATYUSHA), (SMALL, SVRG)):
         given = {"problem": problem, "algorithm": algorithm}
-        assert solve(pfbench, "--json", **given).json["unmet"] == []
+        assert solve(pfbench, "--json", **given).json["unmet_assumptions"] == []
         for options in ((), ("--dry-run",)):
             assert "assumes" not in solve(pfbench, *options, **given).out
 
@@ -334,7 +334,7 @@ def test_a_failed_run_ends_with_its_error_and_shows_no_measures(pfbench):
     assert "misbehaving.py:" in line
     assert line.endswith('raise ValueError("no good")')
     found = pfbench(*given, "--json").json
-    assert found["place"]["code"] == 'raise ValueError("no good")'
+    assert found["error_location"]["code"] == 'raise ValueError("no good")'
     again = pfbench(*given, "--repeat", 2)
     assert "2 failed" in again.out
     assert "fw_gap" not in again.out

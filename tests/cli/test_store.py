@@ -107,7 +107,7 @@ def test_list_reports_damage_and_leaves_it(pfbench, store):
 
 def test_check_reports_and_repairs(pfbench, store, conforms):
     good = pfbench("store", "check", "--json")
-    assert (good.status, good.json) == (0, {"schema": 1, "files": 7, "damaged": []})
+    assert (good.status, good.json) == (0, {"schema": 2, "files": 7, "damaged": []})
     path = store.path(key_of("late"))
     os.truncate(path, 90)
     for repair in ([], ["--repair"]):
@@ -115,11 +115,11 @@ def test_check_reports_and_repairs(pfbench, store, conforms):
         conforms(outcome.json, "store.json")
         assert outcome.status == 1
         (damage,) = outcome.json["damaged"]
-        assert (damage["key"], damage["what"]) == (key_of("late"), "truncated")
-        assert (damage["set_aside"] is None) == (not repair)
+        assert (damage["key"], damage["reason"]) == (key_of("late"), "truncated")
+        assert (damage["quarantined"] is None) == (not repair)
         assert path.name in outcome.err
     assert not path.exists()
-    assert os.path.getsize(damage["set_aside"]) == 90
+    assert os.path.getsize(damage["quarantined"]) == 90
     assert pfbench("store", "check").status == 0
 
 
@@ -134,7 +134,7 @@ def test_gc(pfbench, store, conforms):
     assert re.search(r"^1 +entries of an older source, would be removed$", text, flags=re.M)
     done = pfbench("store", "gc", "--json").json
     assert done == dry | {"dry_run": False}
-    assert done["kept"] == {"unnoted": 7}
+    assert done["retained"] == {"unnoted": 7}
     assert key_of("old") not in [*store.keys()]
     assert len(pfbench("store", "list", "--json").json) == 7
 
@@ -142,7 +142,7 @@ def test_gc(pfbench, store, conforms):
 def test_merge(pfbench, store, folder, conforms):
     done = pfbench("store", "merge", ".pfbench/store", "--store", "new", "--json").json
     conforms(done, "store.json")
-    assert (done["taken"], done["equal"], done["refused"]) == (7, 0, [])
+    assert (done["added"], done["identical"], done["refused"]) == (7, 0, [])
     assert "0 copied, 7 there already, 0 refused" in (
         pfbench("store", "merge", ".pfbench/store", "--store", "new").out
     )
@@ -206,9 +206,9 @@ def test_a_listing_opens_no_file_that_the_index_knows(pfbench, store, monkeypatc
 
 def test_the_schema_refuses_what_is_not_an_entry(conforms):
     with pytest.raises(Exception, match="is not valid under any"):
-        conforms([{"schema": 1, "kind": "run", "key": key_of(0)}], "store.json")
+        conforms([{"schema": 2, "kind": "run", "key": key_of(0)}], "store.json")
     with pytest.raises(Exception, match="is not valid under any"):
-        conforms(json.loads('{"schema": 2, "files": 1, "damaged": []}'), "store.json")
+        conforms(json.loads('{"schema": 1, "files": 1, "damaged": []}'), "store.json")
 
 
 def test_pack_down(pfbench, store, conforms):
@@ -216,7 +216,7 @@ def test_pack_down(pfbench, store, conforms):
     os.truncate(store.path(key_of("late")), 90)
     found = pfbench("store", "pack-down", "--json")
     conforms(found.json, "store.json")
-    assert found.json == {"schema": 1, "runs": 4, "segments": 1, "damaged": [key_of("late")]}
+    assert found.json == {"schema": 2, "runs": 4, "segments": 1, "damaged": [key_of("late")]}
     assert found.status == 1
     after = pfbench("store", "list", "--json").json
     assert after == [row for row in before if row["key"] != key_of("late")]

@@ -214,13 +214,13 @@ def test_mutants(pfbench, conforms):
         assert set(mutant["caught_by"]) <= set(mutant["expected_claims"])
     assert len(content["generated"]) == 4
     assert {one["method"] for one in content["generated"]} == {"nfwu-spiderg"}
-    assert {one["found_by"] for one in content["generated"]} <= {None, "shen2019-count-spiderg"}
+    assert {one["caught_by"] for one in content["generated"]} <= {None, "shen2019-count-spiderg"}
     assert "generated faults, 4 of " in outcome.out
-    missed = [one for one in content["generated"] if not (one["found_by"] or one["equivalent"])]
+    missed = [one for one in content["generated"] if not (one["caught_by"] or one["equivalent"])]
     told = Path("faults.md").read_text()
     assert "4 of " in told
     for one in missed:
-        assert one["where"] in told
+        assert one["location"] in told
 
 
 def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
@@ -231,9 +231,9 @@ def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
     assert {one["method"] for one in content["generated"]} == {"my-spider"}
-    assert all(one["where"].startswith("own_methods:") for one in content["generated"])
+    assert all(one["location"].startswith("own_methods:") for one in content["generated"])
     assert f"faults in {name}, 5 of" in outcome.out
-    assert any(one["found_by"] == MEAN for one in content["generated"])
+    assert any(one["caught_by"] == MEAN for one in content["generated"])
 
 
 def test_the_faults_of_a_method_need_claims(pfbench, own):
@@ -405,7 +405,7 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
-    found = {row["parameter"]: row["least"]["quick"] for row in content["power"]}
+    found = {row["parameter"]: row["least_factor"]["quick"] for row in content["power"]}
     assert set(found) == {"smoothness", "tolerance", "estimate"}
     assert found["smoothness"] is None or found["smoothness"] > 1.0
     table = Path("power.md").read_text()
@@ -423,7 +423,7 @@ def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
-    assert [row["asked"] for row in content["power"]] == [{"quick": False}] * 3
+    assert [row["was_run"] for row in content["power"]] == [{"quick": False}] * 3
     assert Path("power.md").read_text().count("| not asked |") == 3
 
 

@@ -91,7 +91,7 @@ def test_planted_and_generated_faults_of_their_method(pfbench, conforms):
     (planted,) = content["mutants"]
     assert planted["caught_by"] == planted["expected_claims"] == ["descent-count"]
     assert {one["method"] for one in content["generated"]} == {"descent"}
-    assert sum(one["found_by"] in NAMES for one in content["generated"]) >= 2
+    assert sum(one["caught_by"] in NAMES for one in content["generated"]) >= 2
 
 
 HEAD = """
@@ -163,7 +163,7 @@ def test_units_are_said_before_any_run(pfbench, conforms, own):
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
     (row, *_) = content["units"]
-    assert (row["name"], row["homogeneous"], row["normalised"]) == ("descent-mean", False, "")
+    assert (row["name"], row["homogeneous"], row["scale_dependence"]) == ("descent-mean", False, "")
     outcome = pfbench("verify", "mine.py:MEAN", "--jobs", 0)
     assert outcome.out.startswith("units of descent-mean: homogeneous: the bound (f^2 x^-2)")
 
@@ -204,11 +204,13 @@ def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, o
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
     assert verdicts(content) == {"walk-small": "inconclusive"}
-    (hardest,) = content["harder"]
+    (hardest,) = content["harder_instances"]
     assert hardest["verdict"] == "violated"
     assert "harder instances are tried for 10 s each: walk-small" in outcome.err
     told = " ".join(outcome.out.split())
-    assert f"the hardest is {hardest['instance']} of {hardest['of']}: violated there" in told
+    assert (
+        f"the hardest is {hardest['instance']} of {hardest['source_claim']}: violated there" in told
+    )
     assert max(map(len, outcome.out.splitlines())) <= 100
 
 
@@ -222,6 +224,6 @@ def test_other_instances_are_offered_where_a_bound_holds_with_room(pfbench, own)
         "verify", "mine.py:MEAN", "--harder-instances", "--jobs", 0, "--json", "-"
     ).json
     assert verdicts(content) == {"descent-mean": "holds"}
-    assert content["harder"][0]["claim"] == "descent-mean"
+    assert content["harder_instances"][0]["claim"] == "descent-mean"
     words = "--harder-instances goes with claims alone"
     assert words in pfbench("verify", "mine.py:MEAN", "--harder-instances", "--units").err

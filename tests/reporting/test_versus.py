@@ -127,7 +127,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
         assert to_easy.endswith("0 of 1 problem. Runs begin within it on easy.") == easy.has_calls
         rows = [row.cells[0] for row in duels.table(comparison, one, {one}).rows]
         assert (rows[0] is None) == easy.has_calls
-        told = [each["begun"] for each in duels.as_json(comparison, one, {one})]
+        told = [each["starts_within_target"] for each in duels.as_json(comparison, one, {one})]
         assert told == [easy.has_calls, False]
 
 

@@ -257,15 +257,15 @@ def as_json(
             "target": duel.target.target,
             "algorithm": label,
             "count": str(comparison.price).lower(),
-            "place": duel.rank,
-            "of": duel.number,
-            "begun": duel.has_calls,
+            "rank": duel.rank,
+            "methods_compared": duel.number,
+            "starts_within_target": duel.has_calls,
             "calls": duel.calls if duel.rank else None,
-            "best": duel.best_other.group.label if duel.best_other else None,
+            "best_other": duel.best_other.group.label if duel.best_other else None,
             "best_calls": duel.best_other_calls if duel.best_other else None,
             "ratio": duel.ratio.value if duel.ratio else None,
             "ratio_interval": _finite(duel.interval),
-            "told_apart": duel.is_significant,
+            "significant": duel.is_significant,
         }
         for duel in duels(comparison, label, candidates)
     ]

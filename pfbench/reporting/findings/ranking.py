@@ -227,14 +227,14 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
             "problem": panel.problem,
             "setting": panel.setting,
             "algorithm": algorithm.group.label,
-            "place": algorithm.rank,
-            "clear": algorithm.is_sole,
+            "rank": algorithm.rank,
+            "significant": algorithm.is_sole,
             "seeds": len(algorithm.group.runs),
             "hits": algorithm.hits if results.study.targets else None,
             "measure": find_compared_measure(results),
             "target": algorithm.target and algorithm.target.target,
             "calls": {kind: finite_or_none(value) for kind, value in algorithm.calls.items()},
-            "last": finite_or_none(algorithm.last_value),
+            "median_last_value": finite_or_none(algorithm.last_value),
             "statuses": Counter(run.status for run in algorithm.group.runs),
         }
         for panel, ranked in ranking(results)

@@ -198,7 +198,7 @@ def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
             "measure": target.measure,
             "target": target.target,
             "values": dict(choice.best(index).values),
-            "at_an_end": list(choice.parameters_at_ends(index)),
+            "parameters_at_grid_end": list(choice.parameters_at_ends(index)),
             "trials": len(choice.trials),
             "reached": sum(hits > 0 for hits in (trial.hits[index] for trial in choice.trials)),
             "cost": cost(choice),

@@ -167,7 +167,7 @@ class Run:
         return repr_html + html_fields(final, "measures at the output")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
+        """Return the run as a store keeps it, beside its trace."""
         left_out = (
             "yields_output",
             "error_location",
@@ -178,7 +178,6 @@ class Run:
             "x",
         )
         return {
-            "schema": 1,
             **{name: value for name, value in vars(self).items() if name not in left_out},
             "parameters": dict(self.parameters),
             "unmet": list(self.unmet_assumptions),

@@ -355,9 +355,7 @@ def run_metadata(
 
 def run_fields(run: Run) -> dict[str, Any]:
     """Return what is kept of a run beside its trace, from which `make_run` makes it again."""
-    json = run.as_json() | {"own_output": run.yields_output}
-    del json["schema"]
-    return json
+    return run.as_json() | {"own_output": run.yields_output}
 
 
 def encode_metadata(header: Mapping[str, Any]) -> bytes:

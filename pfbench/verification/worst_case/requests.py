@@ -72,19 +72,19 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return it as JSON has it, its dual certificate as a receipt has it."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,
             "parameters": {name: _as_json_value(value) for name, value in self.parameters.items()},
             "measure": worst.measure,
-            "over": worst.statistic,
+            "statistic": worst.statistic,
             "worst_case": None if math.isnan(worst.value) else worst.value,
             "run": None if math.isnan(self.run_value) else self.run_value,
             "bound": self.bound,
-            "within": _as_json(worst.function_class, constrained=worst.is_constrained),
+            "function_class": _as_json(worst.function_class, constrained=worst.is_constrained),
             "function": None if function is None else dict(function.content),
-            "proof": None if worst.proof is None else worst.proof.as_json(),
+            "dual_certificate": None if worst.proof is None else worst.proof.as_json(),
         }
 
 

@@ -226,7 +226,6 @@ def test_json_is_valid_and_has_the_published_keys(problem):
     text = json.dumps(run.as_json(), allow_nan=False)
     found = json.loads(text)
     published = {
-        "schema": int,
         "problem": str,
         "algorithm": str,
         "parameters": dict,
@@ -240,7 +239,6 @@ def test_json_is_valid_and_has_the_published_keys(problem):
         "seconds": float,
     }
     assert {name: type(found[name]) for name in published} == published
-    assert found["schema"] == 1
     assert found["status"] in STATUSES
     assert list(found["counts"]) == list(COUNTED)
     assert found["parameters"] == {
