@@ -281,7 +281,7 @@ class FunctionChecks(ProblemChecks):
         """Check: a run's linear minimisation is one over the set, up to its tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
-        if problem.norm is not None and problem.norm.products and not problem.is_bounded:
+        if problem.norm is not None and problem.norm.product_count and not problem.is_bounded:
             raise CheckSkipped(
                 "it is made of products of matrices: lmo_lower tells what it is worth"
             )

@@ -46,4 +46,4 @@ LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
         for function, (value, method, runs, norm) in _FOUND.items()
     }
 )
-"""By the hash of the function (`LinearModel.function`)."""
+"""By the hash of the function (`LinearModel.function_digest`)."""

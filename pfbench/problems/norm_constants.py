@@ -62,7 +62,7 @@ def lmo_upper(problem: Any, state: State) -> float | None:
 
 def lmo_products(problem: Any, state: State) -> float:
     """Return the products of matrices in each linear minimisation."""
-    return float(problem.norm.products)
+    return float(problem.norm.product_count)
 
 
 OF_NORMS: Mapping[str, Measure] = MappingProxyType(

@@ -76,7 +76,7 @@ class Verdict:
         return raised or VerdictName.VIOLATED in (self.verdict, self.measured.get("verdict"))
 
     @property
-    def largest_sizes(self) -> dict[str, int]:
+    def max_sizes(self) -> dict[str, int]:
         """The largest T, n and d of its runs; empty where none was counted."""
         sizes = {name: self.measured.get(f"largest {name}") for name in ("T", "n", "d")}
         return {name: int(size) for name, size in sizes.items() if size}
@@ -97,7 +97,7 @@ class Verdict:
         report = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
         own = [field.name for field in fields(self) if field.name not in ("claim", "lost")]
         numbers = {name: as_json_value(getattr(self, name)) for name in own}
-        return {**report, **numbers, "tested": self.largest_sizes}
+        return {**report, **numbers, "tested": self.max_sizes}
 
     def _repr_html_(self) -> str:
         """Return the verdict as Jupyter shows it."""

@@ -166,7 +166,7 @@ def test_the_point_before_is_readable_after_one_move_and_gone_after_two(rng):
     x2 = combine(x1, random_vertex(rng, PATTERN), 0.5)
     x2.settle()
     assert_allclose(x1.values(), on_pattern(PATTERN, x1.matrix()), atol=1e-13)
-    for read in (x0.values, x0.factors, x0.matrix, x0.copy, x0.reading):
+    for read in (x0.values, x0.factors, x0.matrix, x0.copy, x0.entry_view):
         with pytest.raises(StalePoint, match="keep"):
             read()
 
@@ -261,7 +261,7 @@ def test_the_points_of_a_sequence_share_one_vector_of_values(rng):
     x = FactoredMatrix.zero(PATTERN)
     for _ in range(3):
         moved = combine(x, random_vertex(rng, PATTERN), 0.5)
-        assert np.shares_memory(moved.reading().values, x.entry_view().values)
+        assert np.shares_memory(moved.entry_view().values, x.entry_view().values)
         x = moved
 
 
@@ -320,11 +320,11 @@ def test_a_view_reads_as_the_point_and_moves_as_a_copy():
     seen, own = x.view(), keep(x)
     assert problem.value(seen) == problem.value(x)
     assert_array_equal(problem.gradient(seen), problem.gradient(own))
-    assert seen.reading().values is x.reading().values  # so far nothing is copied
-    assert x.reading().b != 0.0  # and the recorded step of x not applied
+    assert seen.entry_view().values is x.entry_view().values  # so far nothing is copied
+    assert x.entry_view().b != 0.0  # and the recorded step of x not applied
     moved = combine(seen, problem.set.random_vertex(rng, problem.pattern), 0.5)
     assert isinstance(moved, FactoredMatrix)
     assert not moved.is_borrowed
-    assert moved.entry_view().values is not x.reading().values
+    assert moved.entry_view().values is not x.entry_view().values
     assert_array_equal(x.values(), own.values())
     assert_array_equal(seen.values(), own.values())

@@ -68,7 +68,7 @@ def test_a_residual_is_a_share_of_the_gap_and_the_sum_of_gaps_keeps_its_bound(se
 
 def test_a_share_that_is_looser_than_it_says_is_caught():
     recovery = problem()
-    minimiser = recovery.set.minimiser(np.random.default_rng(0), 1e-6)
+    minimiser = recovery.set.make_warm_lmo(np.random.default_rng(0), 1e-6)
     loose = GapAccuracyProblem(recovery, recovery.operator, minimiser, 10 * 0.03)
     _, along, _, residual, _ = followed(recovery, loose)
     assert (residual > 2.0 * 0.03 * along).any()

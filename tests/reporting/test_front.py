@@ -101,7 +101,11 @@ def test_how_strong_a_method_is_does_not_depend_on_the_others():
 def test_the_profile_has_a_step_at_each_pair():
     found = about(group("mine", slow().runs), fast(), idle())
     calls = [one.value for one in found.comparisons[0].panels[0].algorithms[0].expected_calls]
-    assert found.steps() == {"mine": sorted(calls), "fast": pytest.approx([43.5, 83.5]), "idle": []}
+    assert found.calls_by_method() == {
+        "mine": sorted(calls),
+        "fast": pytest.approx([43.5, 83.5]),
+        "idle": [],
+    }
     lines = {line.label: line for line in profile(found).lines}
     assert [label for label, line in lines.items() if line.is_candidate] == ["mine"]
     assert list(lines)[-1] == "mine"

@@ -34,8 +34,8 @@ def test_originals_are_untouched():
     code = SPIDERG.start.__code__
     variant = compile_fault(of(*STALE))
     assert variant is not NFWUSPIDERG
-    assert variant.estimates is not SPIDERG
-    assert variant.estimates.start.__code__ != code
+    assert variant.estimator_class is not SPIDERG
+    assert variant.estimator_class.start.__code__ != code
     assert SPIDERG.start.__code__ is code
     assert NFWUSPIDERG.estimator_class is SPIDERG
     for name, values in before.items():

@@ -69,7 +69,7 @@ def test_another_law_is_not_the_same(after):
         ("SPIDERG._change", "part-of-batch"),
         ("SPIDERG.start", "term"),
         ("SPIDERG._change", "bypass"),
-        ("NFWUSPIDERG.sample_sizes", "schedule"),
+        ("NFWUSPIDERG.estimator_parameters", "schedule"),
         ("NFWU", "output"),
         ("NFWU.run", "yielded"),
     ],

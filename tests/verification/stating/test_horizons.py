@@ -81,7 +81,7 @@ def test_instances_for_the_horizon_go_on_where_others_take_too_long():
 def test_a_right_method_keeps_its_verdict_and_says_how_far_was_looked():
     verdict = judge(mean())
     assert verdict.verdict == "within-10"
-    assert verdict.largest_sizes["T"] == 3200
+    assert verdict.max_sizes["T"] == 3200
     assert verdict.measured["horizons"] == [50, 200, 800, 3200]
     again = judge(mean())
     assert (again.measured, again.reason) == (verdict.measured, verdict.reason)
@@ -121,7 +121,7 @@ def test_a_bound_that_falls_below_rounding_accuses_no_right_method():
     tiny = bound(lambda c, a: 2.0**-a.iterations, fifth, statistic="last", parameters=steps)
     verdict = judge(claim(tiny))
     assert verdict.verdict.is_kept, verdict.reason
-    assert verdict.largest_sizes["T"] == 3200
+    assert verdict.max_sizes["T"] == 3200
 
 
 def test_the_table_of_verdicts_has_every_horizon():
@@ -131,7 +131,7 @@ def test_the_table_of_verdicts_has_every_horizon():
 
 def test_counts_grow_too():
     right = claim(counts(lambda c, a: {"sfo": 2 * a.iterations}, parameters=steps))
-    assert judge(right).largest_sizes["T"] == 3200
+    assert judge(right).max_sizes["T"] == 3200
     few = claim(counts(lambda c, a: {"sfo": 2 * min(a.iterations, 300)}, parameters=steps))
     verdict = judge(few)
     assert verdict.verdict == "violated"
