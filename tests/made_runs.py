@@ -17,7 +17,7 @@ def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, alg
     lo = [0] * len(values) if lo is None else lo
     last = (sfo[-1] if sfo else 0) if spent is None else spent
     rows = [
-        (k, 0, s, 0, 0, a, 0, 0, s / 10, v)
+        (k, *Counts(sfo=s, lo=a).as_dict().values(), s / 10, v)
         for k, (s, a, v) in enumerate(zip(sfo, lo, values, strict=True))
     ]
     return Run(

@@ -21,13 +21,15 @@ def key_of(name):
     return sha256(str(name).encode()).hexdigest()
 
 
+def counts_after(k, n):
+    return Counts(fo=min(k, 1), sfo=n * (k > 0) + 14 * max(k - 1, 0), lo=k)
+
+
 def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **changes):
     """A run of `rows` recorded iterates: after k of them k LO calls and n + 14 (k - 1) SFO."""
     trace = [
-        (k, min(k, 1), n * (k > 0) + 14 * max(k - 1, 0), 0, 0, k, 0, 0, 0.25 * k, 2.0**-k, 3.0 - k)
-        for k in range(rows)
+        (k, *counts_after(k, n).as_dict().values(), 0.25 * k, 2.0**-k, 3.0 - k) for k in range(rows)
     ]
-    last = trace[-1] if trace else (0,) * 11
     run = Run(
         problem=problem,
         algorithm=algorithm,
@@ -37,7 +39,7 @@ def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **change
         status="finished",
         stop_reason="the schedule ran out",
         iterations=max(rows - 1, 0),
-        counts=Counts(fo=last[1], sfo=last[2], lo=last[5]),
+        counts=counts_after(max(rows - 1, 0), n),
         final={"objective": 0.125, "fw_gap": None},
         seconds=0.75,
         yields_output=False,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pfbench.base.counts import Counts
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.reporting import collect_report
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
@@ -54,17 +54,15 @@ def trace(plan, gaps, *, batch, period, aided, seconds):
     rows = []
     for epoch in range(T // period + 1):
         k = epoch * period
-        counts = {
-            "fo": epoch,
-            "sfo": N * epoch + 2 * batch * (k - epoch),
-            "sso": N * epoch if aided else 0,
-            "hvp": (N + batch) * (k - epoch) if aided else 0,
-            "lo": k,
-            "po": 0,
-            "fv": 0,
-        }
+        counts = Counts(
+            fo=epoch,
+            sfo=N * epoch + 2 * batch * (k - epoch),
+            sso=N * epoch if aided else 0,
+            hvp=(N + batch) * (k - epoch) if aided else 0,
+            lo=k,
+        )
         error = None if k == 0 else gaps[epoch] / (100 if aided else 2)
-        rows.append((k, *counts.values(), seconds * k / T, gaps[epoch], gaps[epoch] / 2, error))
+        rows.append((k, *counts.as_dict().values(), seconds * k / T, gaps[epoch], gaps[epoch] / 2, error))
     return rows
 
 
@@ -82,7 +80,7 @@ def run_of(plan):
         status="finished",
         stop_reason="the schedule ran out",
         iterations=T,
-        counts=Counts(*rows[-1][1:8]),
+        counts=Counts(*rows[-1][1 : 1 + len(COUNTED)]),
         final={"fw_gap": gaps[-1]},
         seconds=0.5 + plan.seed,
         oracle_seconds=0.9 * (0.5 + plan.seed),
