@@ -31,7 +31,7 @@ class Case:
         else:
             self.pattern = random_pattern(rng, (5, 4), 11)
             self.ball = NuclearBall((5, 4), RADIUS)
-            self.minimiser = self.ball.minimiser(rng, 1e-12)
+            self.minimiser = self.ball.make_warm_lmo(rng, 1e-12)
             self.l = scale * rng.standard_normal(11 if kind == "factored" else (5, 4))
             self.plain_l = self.l
             if kind == "factored":

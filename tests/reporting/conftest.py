@@ -62,7 +62,8 @@ def trace(plan, gaps, *, batch, period, aided, seconds):
             lo=k,
         )
         error = None if k == 0 else gaps[epoch] / (100 if aided else 2)
-        rows.append((k, *counts.as_dict().values(), seconds * k / T, gaps[epoch], gaps[epoch] / 2, error))
+        measures = (gaps[epoch], gaps[epoch] / 2, error)
+        rows.append((k, *counts.as_dict().values(), seconds * k / T, *measures))
     return rows
 
 
