@@ -306,7 +306,7 @@ MUTANTS = (
         LooplessNFWU,
         "nfwu-page-small-batches",
         "Draws a sixteenth of its batch.",
-        {"estimates(self.batch": "estimates(math.ceil(self.batch / 16)"},
+        {"estimator_class(self.batch": "estimator_class(math.ceil(self.batch / 16)"},
         ERRORS[0],
     ),
     Mutant.from_edits(

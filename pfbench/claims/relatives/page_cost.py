@@ -100,7 +100,7 @@ MUTANTS = (
         LooplessMethod,
         "page-two-pairs",
         "Draws twice its batch.",
-        {"estimates(self.batch": "estimates(2 * self.batch"},
+        {"estimator_class(self.batch": "estimator_class(2 * self.batch"},
         CHEAPEST,
     ),
 )

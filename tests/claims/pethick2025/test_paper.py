@@ -179,7 +179,7 @@ def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
     class Normal(unconstrained.USCG):
         def batch_gradient(self, ask, x, rng):
-            rng.sum_weighted_residuals()
+            rng.normal()
             return super().batch_gradient(ask, x, rng)
 
     assert judge(averaged_errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"

@@ -135,7 +135,7 @@ def test_a_constant_offset_needs_no_spread_to_be_seen():
 
         def run(self, ask, x, rng):
             for _ in range(self.iterations):
-                rng.sum_weighted_residuals()
+                rng.normal()
                 g = ask.gradient(x) + self.offset
                 at, x = x, pf.combine(x, ask.lo(g), self.step)
                 yield pf.State(x, at, g)
