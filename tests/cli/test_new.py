@@ -85,7 +85,7 @@ def test_the_commands_that_are_named_work(pfbench, folder, kind):
 def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):
     """Its check is no mere decoration: a wrong sign in the linear minimisation is named."""
     path = written / "my_set.py"
-    text = path.read_text().replace("np.maximum(-gradient(", "np.maximum(gradient(")
+    text = path.read_text().replace("np.maximum(-check_gradient(", "np.maximum(check_gradient(")
     path.write_text(text.replace("class MySet", "class Wrong"))
     found = pfbench("check", "my_set.py:Wrong", "--json")
     assert found.status == 1

@@ -47,16 +47,16 @@ def linear_arguments(name, rng, kind, form, counts):
     given = {
         "total_loss": (x,),
         "add_full_gradient": (x, 0.3, out),
-        "curvatures": (x, each),
+        "write_curvatures": (x, each),
         "write_slopes": (indices, x, each[:5]),
-        "gradients": (0.2, *drawn, x, out),
-        "differences": (0.2, *drawn, x, y, out),
+        "write_mean_gradient": (0.2, *drawn, x, out),
+        "write_mean_difference": (0.2, *drawn, x, y, out),
         "add_changes": (*drawn, each, x, out),
         "replace": (*drawn, each, x, out, more),
-        "add_curvature_products": (*drawn, each, x, out),
+        "add_hessian_vector_products": (*drawn, each, x, out),
     }[name]
     rows = data(form, rng)
-    return (rows, *given) if name == "add_curvature_products" else (kind, rows, *given)
+    return (rows, *given) if name == "add_hessian_vector_products" else (kind, rows, *given)
 
 
 def other_arguments(module, name, rng):
@@ -66,7 +66,7 @@ def other_arguments(module, name, rng):
         theta, other = rng.standard_normal((2, M, D))
         return {
             "task_loss": (1, tasks(rng), theta),
-            "task_gradient": (1, tasks(rng), theta, 0.3, out),
+            "add_task_gradient": (1, tasks(rng), theta, 0.3, out),
             "add_rows": (tasks(rng), indices, weights, out),
             "add_gradients": (tasks(rng), indices, weights, theta, out),
             "add_differences": (tasks(rng), indices, weights, theta, other, out),
@@ -115,7 +115,7 @@ def test_a_twin_refuses_what_its_loop_refuses(wrong):
     rng, indices = np.random.default_rng(6), np.array([0, wrong])
     drawn = indices, np.empty(0, dtype=np.int64), 2
     with pytest.raises(IndexError, match="outside 0"):
-        TWINS[linear.__name__, "gradients"](
+        TWINS[linear.__name__, "write_mean_gradient"](
             loop_inputs.SQUARE, data("sparse", rng), 0.0, *drawn, np.zeros(D), np.zeros(D)
         )
     with pytest.raises(IndexError, match="another size"):
