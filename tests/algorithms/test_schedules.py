@@ -171,7 +171,7 @@ def test_epsilon_with_parameters_that_are_no_schedule_is_still_the_theorems(name
         constants(100)
     )
     assert schedule == "theory"
-    assert (chosen.output, chosen.runs) == ("last", 3)
+    assert (chosen.output, chosen.run_count) == ("last", 3)
 
 
 @pytest.mark.parametrize("name", EPOCH)
