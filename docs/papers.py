@@ -236,7 +236,7 @@ def _erratum(one: Erratum) -> str:
     """Return the dossier of an erratum, with what was measured."""
     dossier = one.dossier
     assert dossier is not None
-    quotes = "; ".join(f"“{safe(quote.text)}” ({safe(quote.place)})" for quote in dossier.quotes)
+    quotes = "; ".join(f"“{safe(quote.text)}” ({safe(quote.location)})" for quote in dossier.quotes)
     facts = {
         "ruling": f"**{dossier.conclusion}**: {CONCLUSIONS[dossier.conclusion]}",
         "the paper's words": quotes,
