@@ -77,7 +77,7 @@ class NormPenalty(ABC):
             If t is negative or not finite, or y has a wrong shape.
         """
 
-    def _check_finite_and_scale_weight(self, y: Floats, t: float) -> float:
+    def _compute_threshold(self, y: Floats, t: float) -> float:
         """Return t times the weight; refuse what is not finite."""
         if not np.isfinite(y).all():
             raise DivergedError("the point handed to the proximal map has NaN or infinite entries")
@@ -98,7 +98,7 @@ class L1Penalty(NormPenalty):
 
     def prox(self, y: Floats, t: float) -> Floats:
         """Return y with its moduli lowered by t weight, to 0 at least (soft threshold); O(d)."""
-        threshold = self._check_finite_and_scale_weight(y, t)
+        threshold = self._compute_threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
 
@@ -132,7 +132,7 @@ class NuclearPenalty(NormPenalty):
                 f"{y.shape[1]} matrix, above {DENSE_ENTRIES} entries: use a set instead of the "
                 "penalty and a projection-free method."
             )
-        threshold = self._check_finite_and_scale_weight(y, t)
+        threshold = self._compute_threshold(y, t)
         if threshold == 0.0:
             return y.copy()
         result = triplets_above(y, lambda s: threshold)
@@ -196,7 +196,7 @@ class GroupPenalty(NormPenalty):
 
     def prox(self, y: Floats, t: float) -> Floats:
         """Return y with its groups' norms lowered by t weight, to no less than 0; O(d)."""
-        threshold = self._check_finite_and_scale_weight(self._vector(y), t)
+        threshold = self._compute_threshold(self._vector(y), t)
         if threshold == 0.0:
             return y.copy()
         norms = group_norms(y, self._labels)

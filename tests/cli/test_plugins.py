@@ -110,7 +110,7 @@ class Square(NormPenalty):
         return self.weight * float(np.vdot(x, x)) / 2
 
     def prox(self, y, t):
-        return y / (1 + self._threshold(y, t))
+        return y / (1 + self._compute_threshold(y, t))
 
 
 class Bowl(FiniteSum):
