@@ -337,4 +337,4 @@ def test_unbiased_estimators_and_a_biased_one():
 
 def test_draws_that_cannot_be_enumerated_are_refused():
     with pytest.raises(InputError, match=r"rng\.normal, which cannot be enumerated"):
-        unbiased(lambda ask, x, rng: rng.sum_weighted_residuals(size=2))
+        unbiased(lambda ask, x, rng: rng.normal(size=2))

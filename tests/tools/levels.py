@@ -45,9 +45,9 @@ def _two_points(rng, shape):
 
 LAWS = {
     "normal": Law(
-        lambda rng, n: np.maximum(rng.sum_weighted_residuals(1, 0.2, n), 0.0),
+        lambda rng, n: np.maximum(rng.normal(1, 0.2, n), 0.0),
         0.04,
-        lambda rng, n: rng.sum_weighted_residuals(size=n),
+        lambda rng, n: rng.normal(size=n),
     ),
     "χ² of 8": Law(
         lambda rng, n: rng.chisquare(8, n) / 8,

@@ -122,7 +122,7 @@ NONE = {
     "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it asks for values"),
     "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on where the origin is"),
     "noise": (
-        lambda s, a, x, r: x - r.sum_weighted_residuals() * a.gradient(x),
+        lambda s, a, x, r: x - r.normal() * a.gradient(x),
         "all draws are followed",
     ),
 }

@@ -123,7 +123,7 @@ def test_what_is_drawn_may_depend_on_what_was_drawn():
     [
         lambda rng: rng.random(2),
         lambda rng: bool(rng.random()),
-        lambda rng: rng.sum_weighted_residuals(size=3),
+        lambda rng: rng.normal(size=3),
         lambda rng: rng.integers(2**63),
         lambda rng: rng.integers([1, 2]),
         lambda rng: rng.integers(0),
