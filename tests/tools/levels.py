@@ -149,8 +149,8 @@ class Rule:
 RULES = (
     Rule("`decide_mean`", "p ≤ 1e-3", mean, refuted, 1e-3, (20, 80)),
     Rule("`decide_mean`", "holds", mean, held, 0.05, (20, 48, 80), WITHIN),
-    Rule("`sequential`", "p ≤ 1e-3", in_turn, refuted, 1e-3, (80,)),
-    Rule("`sequential`", "holds", in_turn, held, 0.05, (80, 320), WITHIN),
+    Rule("`decide_mean_sequentially`", "p ≤ 1e-3", in_turn, refuted, 1e-3, (80,)),
+    Rule("`decide_mean_sequentially`", "holds", in_turn, held, 0.05, (80, 320), WITHIN),
     Rule("`decide_median`", "p ≤ 1e-3", median, refuted, 1e-3, (20,)),
     Rule("`decide_median`", "holds", median, held, 0.05, (6, 20)),
     Rule("`decide_exponent`", "p ≤ 1e-3", exponent, refuted, 1e-3, (20,)),

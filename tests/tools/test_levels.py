@@ -11,7 +11,7 @@ from pfbench.verification import statistics as st
 from pfbench.verification.statistics import decisions, means, medians
 from tools import levels
 
-CERTAIN = {"decide_exact", "decide_inequality", "is_equal"}
+CERTAIN = {"decide_exact", "decide_inequality", "decide_equality"}
 """Rules into which no chance enters."""
 
 ON_LINES = [r for r in levels.RULES if r.name in ("`decide_median`", "`decide_exponent`")]
@@ -46,7 +46,7 @@ def test_every_rule_of_the_package_is_simulated():
         name
         for name, found in inspect.getmembers(st, inspect.isfunction)
         if inspect.signature(found).return_annotation in (st.Decision, "Decision")
-        or name in ("sequential", "fit_exponent")
+        or name in ("decide_mean_sequentially", "fit_exponent")
     }
     combine = {
         "combine_families",
@@ -57,7 +57,7 @@ def test_every_rule_of_the_package_is_simulated():
     }
     simulated = {rule.name.strip("`") for rule in levels.RULES}
     assert names - CERTAIN - combine <= simulated
-    assert {"decide_mean", "decide_exponent", "sequential"} <= names
+    assert {"decide_mean", "decide_exponent", "decide_mean_sequentially"} <= names
 
 
 @pytest.mark.parametrize("rule", ON_LINES, ids=lambda r: f"{r.name} {r.says}")

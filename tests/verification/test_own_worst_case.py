@@ -121,10 +121,7 @@ NONE = {
     "hidden": (_hidden, "chooses its way by numbers"),
     "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it asks for values"),
     "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on where the origin is"),
-    "noise": (
-        lambda s, a, x, r: x - r.normal() * a.gradient(x),
-        "all draws are followed",
-    ),
+    "noise": (lambda s, a, x, r: x - r.normal() * a.gradient(x), "all draws are followed"),
 }
 
 
