@@ -326,7 +326,7 @@ class Trial:
     ) -> tuple[Decision, int]:
         """Decide a bound of the mean of samples, one a seed; return how many were needed, too.
 
-        See `statistics.sequential`.
+        See `statistics.decide_mean_sequentially`.
         """
         seeds = iter(self.seeds(limit, purpose))
 
