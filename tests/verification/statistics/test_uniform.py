@@ -50,7 +50,7 @@ def test_what_is_no_option_rejects_at_once():
 
 def test_bad_draws_are_refused():
     for drawn, options in (([], 3), ([[1]], 3), ([0], 0)):
-        with pytest.raises(InputError, match=r"drawn|options"):
+        with pytest.raises(InputError, match=r"sample|options"):
             decide_uniform(drawn, options)
 
 
