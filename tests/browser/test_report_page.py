@@ -575,7 +575,7 @@ def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
         'title = "Many"\nseeds = 5\nmeasures = ["fw_gap", "objective"]\ntargets = ["fw_gap=0.1"]\n'
         f"every = 10\n[problems]\n{problems}\n[algorithms]\n{algorithms}\n"
     )
-    page, _ = report_of(text, tmp_path, rows=300)
+    page, _ = report_of(text, tmp_path, rows=60)
     assert page.stat().st_size < 5_000_000
     browser.open(page.as_uri())
     assert browser.complaints == []

@@ -147,6 +147,7 @@ def test_shipped_algorithms_pass(name):
         assert found(name)[0].status == "passed"
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("method", VARIANTS, ids=lambda method: method.__name__)
 def test_right_methods_in_other_styles_are_not_accused(method):
     findings = {result.check: result for result in check(method, kind="algorithm").findings}

@@ -225,6 +225,7 @@ def searched(P, ratio, into, starts=4):
 FACTORS = {"L_f": 2.0, "L_max": 2.0, "L_ms": 2.0, "L2_ms": 3.0, "sigma2": 4.0, "ell": 4.0}
 
 
+@pytest.mark.thin(3)
 @LOSS
 @pytest.mark.parametrize("constant", FACTORS)
 @pytest.mark.parametrize("bounded", [False, True])

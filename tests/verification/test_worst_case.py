@@ -47,6 +47,7 @@ def few(monkeypatch):
 # --- what is computed -----------------------------------------------------------------------------
 
 
+@pytest.mark.thin(3)
 @pytest.mark.usefixtures("solver")
 @pytest.mark.parametrize("case", WORST_CASES, ids=lambda case: case.name)
 def test_bounds_hold_and_come_near_and_runs_stay_below(case):

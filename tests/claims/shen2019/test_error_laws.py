@@ -64,6 +64,7 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         assert below.slope(below.begin) < constants.L_ms
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", LAW)
 def test_the_methods_attain_their_laws(estimator, judgements):

@@ -73,6 +73,7 @@ def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
     assert abs(x[0]) < 2.0
 
 
+@pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_fault_is_caught(mutant, judgements):
