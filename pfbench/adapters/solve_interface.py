@@ -76,7 +76,7 @@ def solve(
     InputError
         If an argument is out of range or of another kind, a name is unknown, or nothing would ever
         end the run; if the method raises before its first oracle call.
-    Refused
+    RefusedError
         If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
         is not known to meet what the theorem of its schedule assumes.
     """

@@ -149,7 +149,7 @@ class Algorithm(ABC):
 
         Raises
         ------
-        Refused
+        RefusedError
             If there is no theorem, a constant is missing, or epsilon is out of its range.
         """
         raise RefusedError(
@@ -162,7 +162,7 @@ class Algorithm(ABC):
 
         Raises
         ------
-        Refused
+        RefusedError
             If there is none.
         """
         raise RefusedError(
@@ -192,7 +192,7 @@ class Algorithm(ABC):
 
         Raises
         ------
-        Refused
+        RefusedError
             If one is missing.
         """
         purpose = f"the schedule of {cls.name}"

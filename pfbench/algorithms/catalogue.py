@@ -96,7 +96,7 @@ class AlgorithmChoice:
         ------
         InputError
             If a parameter is missing or out of range.
-        Refused
+        RefusedError
             If the theorem's schedule, or a formula, is not defined for these constants.
         """
         cls = self.algorithm_class

@@ -192,7 +192,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
         Raises
         ------
-        Refused
+        RefusedError
             Of a table of zeros, whose bound needs the mean of all |grad f_i(x_0)|^2.
         """
         if overrides.get("table") == "zero":

@@ -125,7 +125,7 @@ class NFWU(EstimatorAlgorithm):
 
         Raises
         ------
-        Refused
+        RefusedError
             If epsilon > L D (the weight would exceed 1) or a constant is missing.
         """
         L, D, delta = cls.schedule_constants(constants, "L", "D", "delta")

@@ -85,7 +85,7 @@ class Constants:
 
         Raises
         ------
-        Refused
+        RefusedError
             If the constant is not finite; the message names it and the `purpose`.
         """
         value = float(getattr(self, name))

@@ -85,7 +85,7 @@ class ErrorCollector:
         ------
         InputError
             With the only sentence.
-        Mistakes
+        InputErrors
             With all sentences; of very many, the first.
         """
         noted = list(self._errors)

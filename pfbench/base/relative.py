@@ -50,7 +50,7 @@ def evaluate_relative(
     ------
     InputError
         If a formula has no value.
-    Refused
+    RefusedError
         If the problem does not state a constant; the message names `owner`.
     """
     return {

@@ -138,7 +138,7 @@ class ConstantSearch(ProblemChecks):
 
         Raises
         ------
-        Wrong
+        CheckFailed
             If the problem states a smaller L_i.
         """
         skip_unless_offered(self.problem, "batch")

@@ -47,9 +47,9 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
     Raises
     ------
-    Wrong
+    CheckFailed
         If a run by that schedule is another one.
-    Skipped
+    CheckSkipped
         If no units of its parameters make it the same; or points are no arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
@@ -90,9 +90,9 @@ def check_schedule_units(runs: RunRecords) -> str:
 
     Raises
     ------
-    Wrong
+    CheckFailed
         If a real parameter never does, and no reason is stated (`normalised`).
-    Skipped
+    CheckSkipped
         If whole numbers alone do not, as where a bound has a "+1", or it does in part; or there is
         no schedule.
     """

@@ -262,7 +262,7 @@ class RobustMatrixRecovery(FiniteSum):
 
         Raises
         ------
-        Refused
+        RefusedError
             If the matrix has more than 4 000 000 entries.
         """
         self.set.check_dense()

@@ -177,7 +177,7 @@ def decode_runs(data: bytes, number: int) -> list[Row]:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If it is not one, or names another cell than one of so many.
     """
     _, columns, _ = split_run_file(data)

@@ -159,7 +159,7 @@ def certify(
     ------
     InputError
         If d is too small, or the algorithm fails.
-    Refused
+    RefusedError
         If the algorithm uses up the dimension.
     """
     problem = make_resisting_chain(T, d)

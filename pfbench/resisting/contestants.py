@@ -106,7 +106,7 @@ def contestant(
     ------
     InputError
         If a name or a parameter is unknown or out of range.
-    Refused
+    RefusedError
         If the theorem does not speak of this algorithm.
     """
     selector = Selector.parse(text)
@@ -186,7 +186,7 @@ def check_contestant(algorithm: Algorithm) -> None:
 
     Raises
     ------
-    Refused
+    RefusedError
         If it is randomised, or asks for more than values, gradients, LO and projections.
     """
     _admit_kind(type(algorithm))

@@ -137,7 +137,7 @@ def run_family(
     ------
     InputError
         If an epsilon leaves no chain, or a selector is wrong.
-    Refused
+    RefusedError
         If the theorem does not speak of an algorithm.
     """
     check_integer("limit", limit, minimum=1)

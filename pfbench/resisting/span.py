@@ -130,7 +130,7 @@ class QuerySpan:
 
         Raises
         ------
-        Refused
+        RefusedError
             The message says how much larger the dimension must be.
         """
         if self.basis.size + (self.T - self.direction_count) >= self.d:

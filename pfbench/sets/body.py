@@ -25,7 +25,7 @@ def check_finite(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
     ------
     InputError
         If it is no array of that shape.
-    Diverged
+    DivergedError
         If it has NaN or infinite entries.
     """
     array = as_float_array(subject, value, shape)
@@ -173,7 +173,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
         Raises
         ------
-        Diverged
+        DivergedError
             If g has NaN or infinite entries.
         """
 
@@ -182,7 +182,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
         Raises
         ------
-        Diverged
+        DivergedError
             If g has NaN or infinite entries.
         """
         value = float(np.vdot(g, self.lo(g)))
@@ -193,9 +193,9 @@ class ConvexBody(ArrayDataclass, ABC):
 
         Raises
         ------
-        Diverged
+        DivergedError
             If y has NaN or infinite entries.
-        Refused
+        RefusedError
             If there is no closed form, or it would form too large a matrix.
         """
         raise RefusedError(

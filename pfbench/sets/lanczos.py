@@ -120,7 +120,7 @@ def leading_triple(
 
     Raises
     ------
-    Diverged
+    DivergedError
         If the matrix has NaN or infinite entries.
     """
     M, N = operator.shape

@@ -124,9 +124,9 @@ class NuclearBall(MatrixBall, NormBall):
 
         Raises
         ------
-        Refused
+        RefusedError
             If the matrix has more than 4 000 000 entries.
-        Diverged
+        DivergedError
             If y has NaN or infinite entries.
         """
         weights, left, right = self.project_factors(y)

@@ -71,7 +71,7 @@ class NormPenalty(ABC):
 
         Raises
         ------
-        Diverged
+        DivergedError
             If y has NaN or infinite entries.
         InputError
             If t is negative or not finite, or y has a wrong shape.
@@ -122,7 +122,7 @@ class NuclearPenalty(NormPenalty):
 
         Raises
         ------
-        Refused
+        RefusedError
             If y has more than 4 000 000 entries.
         """
         y = _matrix(y)

@@ -39,7 +39,7 @@ def check_repeats(
 
     Raises
     ------
-    Unrepeatable
+    NotRepeatable
         If they do.
     """
     reference = trial.subject.algorithm is not None
@@ -55,7 +55,7 @@ def check_seed(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
 
     Raises
     ------
-    Raised
+    MethodFailed
         If it makes a generator, and runs with different seeds are the same.
     """
     if not _creates_own_generator(type(algorithm)):

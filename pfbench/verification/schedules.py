@@ -100,11 +100,11 @@ def _check_failed(
 
     Raises
     ------
-    Raised
+    MethodFailed
         If one fails by an error that refuses nothing, or since the method refuses parameters that
         the schedule alone has set, or although the same is granted for other accuracies, or
         although nothing is requested with it and others are granted.
-    Untestable
+    NotTestable
         If all fail, or all with the same parameters.
     """
     left = [

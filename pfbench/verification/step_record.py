@@ -50,7 +50,7 @@ class StepRecord:
 
         Raises
         ------
-        Untestable
+        NotTestable
             If the algorithm does not say.
         """
         if self.state.at is None:
@@ -63,7 +63,7 @@ class StepRecord:
 
         Raises
         ------
-        Untestable
+        NotTestable
             If it was not.
         """
         floats = _floats(self.state.estimate)
@@ -77,7 +77,7 @@ class StepRecord:
 
         Raises
         ------
-        Untestable
+        NotTestable
             If neither is there.
         """
         lo_input = self.lo_inputs[0] if len(self.lo_inputs) == 1 else None

@@ -126,7 +126,7 @@ class Trial:
 
         Raises
         ------
-        Lacks
+        MissingParameter
             If it lacks one of these, or refuses what it is given.
         """
         own = self.claim_algorithm if self.claim.algorithm else None
@@ -201,12 +201,12 @@ class Trial:
 
         Raises
         ------
-        Broken
+        ClaimBroken
             If the run diverged, its output is outside the set, or the counts are not those of what
             was asked.
-        Raised
+        MethodFailed
             If it raised, was killed or refused, or asked what it does not declare.
-        Unfit
+        UnsupportedPoints
             If it raised where points are no arrays.
         """
         witnessed = TalliedProblem(self.subject.problem_under_test(problem))
@@ -252,14 +252,14 @@ class Trial:
 
         Raises
         ------
-        Broken
+        ClaimBroken
             If it yields no finite point of the set, or the counts are not those of what was asked.
-        Raised
+        MethodFailed
             If it raises, yields what is no state, asks too much in one step, or asks what it does
             not declare.
-        Unfit
+        UnsupportedPoints
             If it raises where points are no arrays.
-        Unscripted
+        NotEnumerable
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
@@ -342,7 +342,7 @@ def claim_method(claim: Claim) -> Any:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If it is about none.
     InputError
         If the catalogue has none of that name, or what is given is no algorithm.

@@ -146,9 +146,9 @@ def inner(
 
     Raises
     ------
-    Broken
+    ClaimBroken
         If it ends early, or leaves the set.
-    Untestable
+    NotTestable
         If it makes all of them, and does not yield a state for each.
     """
     N = tested.N

@@ -78,7 +78,7 @@ def squares(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If its draws cannot be enumerated, or it tells no estimate.
     """
 

@@ -29,7 +29,7 @@ def errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If the algorithm tells of its estimates neither by what it minimises nor by what it yields.
     """
     x = problem.start()
@@ -63,7 +63,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 
     Raises
     ------
-    Untestable
+    NotTestable
         As `errors`, and if it yields more or fewer states: then not every estimate is seen.
     """
     results = list(errors(problem, steps))

@@ -148,7 +148,7 @@ def means(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> tu
 
     Raises
     ------
-    Untestable
+    NotTestable
         If not every estimate is seen.
     """
     gaps, squares = [], []

@@ -58,7 +58,7 @@ def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If the subject has no schedule that takes batch and period.
     """
     roots = trial.choose_by_effort((20, 36, 64, 112, 200), (20, 28, 40, 56, 80, 112, 160, 224))

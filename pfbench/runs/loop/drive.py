@@ -118,9 +118,9 @@ def drive(
     ------
     InputError
         If the target's measure is not defined on the problem.
-    NotBegun
+    FailedBeforeFirstQuery
         If `strict`, and the method raises before it queries an oracle.
-    Refused
+    RefusedError
         If the problem lacks an oracle that the algorithm asks.
     """
     problem, algorithm = ready.problem, ready.algorithm

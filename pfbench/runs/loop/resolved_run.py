@@ -124,7 +124,7 @@ class ResolvedRun:
 
         Raises
         ------
-        Refused
+        RefusedError
             If the problem lacks it, or what it opened for the run has no such oracle.
         """
         name, problem = self.algorithm.name, self.problem.name
@@ -161,7 +161,7 @@ def resolve_run(
     ------
     InputError
         If a parameter is missing or out of range, a measure unknown, or the start outside the set.
-    Refused
+    RefusedError
         If the theorem's schedule lacks a constant, or assumes what the problem is not known to
         meet; with explicit parameters, and in the practical schedule, it may.
     """

@@ -84,7 +84,7 @@ class ResolvedPlan:
 
         Raises
         ------
-        Refused
+        RefusedError
             If the algorithm does not fit the problem.
         """
         if self.cached_run is None:

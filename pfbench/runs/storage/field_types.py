@@ -191,7 +191,7 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If one is; it is named.
     """
     notes = header.get("notes", {})

@@ -25,7 +25,7 @@ def open_file(path: Path | str) -> BinaryIO:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If something else is in its place; a link is not followed.
     OSError
         If there is nothing, or the system does not let it be read.
@@ -38,7 +38,7 @@ def read_file(path: Path | str, limit: int) -> bytes:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If it has more, or something else is in its place.
     OSError
         If there is nothing, or the system does not let it be read.
@@ -56,7 +56,7 @@ def check_size(file: BinaryIO, limit: int) -> int:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If it has more.
     """
     size = os.fstat(file.fileno()).st_size
@@ -70,7 +70,7 @@ def append_line(path: Path, line: str) -> None:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If something else is in its place, or it has another name as well: somebody's own file
         could be meant.
     OSError
@@ -90,7 +90,7 @@ def check_folders(path: Path, store: Path) -> None:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If one is.
     """
     # By texts: it is asked for each file of a store.

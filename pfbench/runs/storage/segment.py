@@ -113,7 +113,7 @@ class Segment:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If its manifest is not whole.
     OSError
         If it cannot be read.
@@ -129,7 +129,7 @@ class Segment:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If the whole file cannot be read.
         """
         results, lost = [], []
@@ -160,7 +160,7 @@ class Segment:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If its group cannot be read.
         OSError
             If the system does not let it be read.

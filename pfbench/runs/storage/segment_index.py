@@ -45,7 +45,7 @@ class SegmentIndex:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If it is damaged.
         OSError
             If the system does not let it be read.

@@ -84,7 +84,7 @@ def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If the bytes are not those of this entry, or not whole.
     """
     return make_entry(key, *split_run_file(data)) if kind == "run" else _parse_row(kind, key, data)
@@ -95,7 +95,7 @@ def read_header(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If they are not those of this entry.
     OSError
         If the system does not let it be read.
@@ -116,7 +116,7 @@ def decode_json(data: bytes) -> Any:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If it is none, is nested very deep, or has a text that is no Unicode.
     """
     if _is_deep(data):
@@ -143,7 +143,7 @@ def split_run_file(data: bytes) -> tuple[bytes, Columns, str | None]:
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If it is no Parquet file, or not that of a trace.
     """
     import pyarrow as pa
@@ -175,7 +175,7 @@ def make_entry(
 
     Raises
     ------
-    Damaged
+    DamagedFileError
         If they are not those of this key, or not whole.
     """
     header = _header(text, key)

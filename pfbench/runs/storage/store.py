@@ -190,7 +190,7 @@ class Store:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If it is damaged; it stays where it is.
         StorageError
             If the system does not let it be read.
@@ -217,7 +217,7 @@ class Store:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If they are damaged.
         StorageError
             If the system does not let them be read.
@@ -235,7 +235,7 @@ class Store:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If a packed run is damaged; see `read_file`.
         StorageError
             If the system does not let it be read.
@@ -258,7 +258,7 @@ class Store:
 
         Raises
         ------
-        Damaged
+        DamagedFileError
             If no regular file is in its place, or one that is larger than any that pfbench writes.
         StorageError
             If the system does not let it be read.

@@ -306,7 +306,7 @@ def _law(reference: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Val
 
     Raises
     ------
-    Unscripted
+    NotEnumerable
         If there is none.
     """
     for sizes in _TINY:

@@ -282,7 +282,7 @@ def enumerate_draws(
 
     Raises
     ------
-    Unscripted
+    NotEnumerable
         If it draws what is no choice among finitely many options, or there are too many.
     """
     following: list[int] | None = []

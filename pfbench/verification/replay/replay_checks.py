@@ -207,7 +207,7 @@ def _runnable(trial: Trial, method: Any, comparison: Comparison) -> Iterator[tup
 
     Raises
     ------
-    Lacks
+    MissingParameter
         If it can make none.
     """
     runs = 0

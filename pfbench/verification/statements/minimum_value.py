@@ -28,7 +28,7 @@ def minimum_value(problem: Any) -> float:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If f is not known to be convex over a bounded set of arrays, or the gap stays too large.
     """
     return _least_value(problem) if isinstance(problem, Hashable) else _minimise(problem)

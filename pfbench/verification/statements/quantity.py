@@ -36,7 +36,7 @@ def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
     ------
     InputError
         If the problem has no measure of that name.
-    Untestable
+    NotTestable
         Where it is called, if it is not defined there.
     """
     if not isinstance(quantity, str):

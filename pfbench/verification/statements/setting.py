@@ -128,7 +128,7 @@ class ClaimSetting:
 
         Raises
         ------
-        Untestable
+        NotTestable
             If the method refuses its parameters.
         """
         statement = problem.constants(problem.start())
@@ -209,7 +209,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MadeMethod) -
 
     Raises
     ------
-    Untestable
+    NotTestable
         If it refuses them.
     """
     if parameters is None:
@@ -234,7 +234,7 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
     Raises
     ------
-    Untestable
+    NotTestable
         If there is none.
     """
     if not trial.claim.instances:
@@ -285,9 +285,9 @@ def enumerate_outcomes(
 
     Raises
     ------
-    Raised
+    MethodFailed
         If the method raises, too, on a stream of numpy's.
-    Untestable
+    NotTestable
         If its draws cannot be enumerated.
     """
     try:
