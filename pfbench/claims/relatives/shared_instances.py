@@ -51,6 +51,7 @@ def unequal(n: int = N, ratio: float = 1000.0, opposed: bool = False) -> Indefin
 
 
 SPACE, BALL = (
+    # The title seeds its random streams: another one changes every number.
     make_instance(make_signed_curvature_problem).with_title("signed"),
     make_instance(make_signed_curvature_problem, radius=1.0),
 )

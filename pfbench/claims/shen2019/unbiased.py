@@ -32,6 +32,7 @@ def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
     return NonconvexLogistic(features, labels, L2Ball(3, 2.0), alpha=0.3)
 
 
+# The title seeds its random streams: another one changes every number.
 FAMILY = make_instance(enumerable_logistic).with_title("few_components")
 
 _BATCH, _STEP = 2, 0.2
