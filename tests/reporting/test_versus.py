@@ -112,10 +112,10 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     for one in ("at_once", "later"):
         comparison = compare(results(at_once, later), SFO)
         easy, hard = duels.duels(comparison, one, {one})
-        assert easy.has_calls == (seeds > 0)
-        assert not hard.has_calls
+        assert easy.starts_within_target == (seeds > 0)
+        assert not hard.starts_within_target
         assert hard.wins == (one == "at_once")
-        if easy.has_calls:
+        if easy.starts_within_target:
             assert (easy.rank, easy.wins, easy.loses, easy.is_significant) == (
                 None,
                 False,
@@ -124,11 +124,14 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
             )
         (to_hard, to_easy) = duels.sentences(comparison, one, {one})
         assert "begin" not in to_hard
-        assert to_easy.endswith("0 of 1 problem. Runs begin within it on easy.") == easy.has_calls
+        assert (
+            to_easy.endswith("0 of 1 problem. Runs begin within it on easy.")
+            == easy.starts_within_target
+        )
         rows = [row.cells[0] for row in duels.table(comparison, one, {one}).rows]
-        assert (rows[0] is None) == easy.has_calls
+        assert (rows[0] is None) == easy.starts_within_target
         told = [each["starts_within_target"] for each in duels.as_json(comparison, one, {one})]
-        assert told == [easy.has_calls, False]
+        assert told == [easy.starts_within_target, False]
 
 
 def test_it_is_no_rival_of_itself():

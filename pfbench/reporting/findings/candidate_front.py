@@ -80,7 +80,9 @@ class CandidateFront:
     def standing(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
         """The pairs of problem and target that count; where it is first, near, and nowhere."""
         duels = [
-            duel for duel in self.duels if not duel.has_calls and (duel.rank or duel.best_other)
+            duel
+            for duel in self.duels
+            if not duel.starts_within_target and (duel.rank or duel.best_other)
         ]
         leads = [duel for duel in duels if duel.rank and duel.calls <= duel.best_other_calls]
         near = [
@@ -94,7 +96,9 @@ class CandidateFront:
     def sentence(self) -> str:
         """On how many pairs of problem and target it is first, near, behind, or nowhere."""
         duels, leads, near, never = self.standing
-        left = sum(not (duel.has_calls or duel.rank or duel.best_other) for duel in self.duels)
+        left = sum(
+            not (duel.starts_within_target or duel.rank or duel.best_other) for duel in self.duels
+        )
         nobody = f" (of {pluralize(left, 'further pair')} nobody arrives)" if left else ""
         behind = len(duels) - len(leads) - len(near) - len(never)
         return (
@@ -110,7 +114,9 @@ class CandidateFront:
         if not self.rivals:
             return ""
         rival = self.rivals[0]
-        started = {(duel.title, duel.target_index) for duel in self.duels if duel.has_calls}
+        started = {
+            (duel.title, duel.target_index) for duel in self.duels if duel.starts_within_target
+        }
         pairs = [
             (algorithm.calls_to_target(index), its.calls_to_target(index))
             for panel in self.comparisons[0].panels
@@ -136,7 +142,7 @@ class CandidateFront:
             for duels_of in further:
                 cells += _cells(duels_of[duel.title, duel.target_index])
             cells += [self._dominating_rival(duel)] if comparisons else []
-            name = f"{target}, where runs begin" if duel.has_calls else target
+            name = f"{target}, where runs begin" if duel.starts_within_target else target
             best = frozenset(
                 {0} if duel.is_significant and duel.calls < duel.best_other_calls else ()
             )
@@ -184,7 +190,7 @@ class CandidateFront:
 
     def _dominating_rival(self, duel: Duel) -> str | None:
         """Return the rival that needs less of each kind of calls, None where it never arrives."""
-        if duel.rank is None or duel.has_calls:
+        if duel.rank is None or duel.starts_within_target:
             return None
         results: list[tuple[float, str]] = []
         kinds = [

@@ -36,7 +36,7 @@ class Duel:
         The method, and the other of the fewest expected calls; None if no other reaches it.
     rank, number
         The place of the method among how many; None if it does not reach the target.
-    has_calls
+    starts_within_target
         Whether some runs of the method begin within the target: then there is nothing to win, as
         who does nothing has arrived on these seeds, for no calls.
     is_significant
@@ -53,7 +53,7 @@ class Duel:
     target_index: int
     rank: int | None
     number: int
-    has_calls: bool = False
+    starts_within_target: bool = False
     is_significant: bool = False
     interval: BootstrapInterval | None = None
 
@@ -77,7 +77,7 @@ class Duel:
     @property
     def wins(self) -> bool:
         """Whether the method needs fewer calls than every other."""
-        return not self.has_calls and self.calls < self.best_other_calls
+        return not self.starts_within_target and self.calls < self.best_other_calls
 
     @property
     def loses(self) -> bool:
@@ -110,7 +110,14 @@ def _duel(
 ) -> Duel:
     if any(median_start_value([run], target.measure) <= target.target for run in me.group.runs):
         return Duel(
-            panel.panel.title, target, me, None, index, None, len(panel.algorithms), has_calls=True
+            panel.panel.title,
+            target,
+            me,
+            None,
+            index,
+            None,
+            len(panel.algorithms),
+            starts_within_target=True,
         )
     algorithms = [
         algorithm for algorithm in panel.algorithms if algorithm.group.label not in candidates
@@ -162,8 +169,10 @@ def _target_sentence(label: str, kind: str, duels: Sequence[Duel]) -> str:
     wins = [duel for duel in duels if duel.wins]
     loses = [duel for duel in duels if duel.loses]
     level_with = [duel for duel in duels if duel.rank and not (duel.wins or duel.loses)]
-    started = [duel for duel in duels if duel.has_calls]
-    nobody = [duel for duel in duels if not (duel.has_calls or duel.rank or duel.best_other)]
+    started = [duel for duel in duels if duel.starts_within_target]
+    nobody = [
+        duel for duel in duels if not (duel.starts_within_target or duel.rank or duel.best_other)
+    ]
     parts = []
     if wins:
         parts.append(f"it wins on {_join_duels(wins, _format_win)}")
@@ -228,7 +237,11 @@ def table(comparison: Comparison, label: str, candidates: Collection[str]) -> Ta
         cells += [duel.ratio, sure]
         target = f"{inline_name(duel.target.measure)} ≤ {duel.target.target:g}"
         rows.append(
-            TableRow(duel.title, f"{target}, where runs begin" if duel.has_calls else target, cells)
+            TableRow(
+                duel.title,
+                f"{target}, where runs begin" if duel.starts_within_target else target,
+                cells,
+            )
         )
     head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
     return Table(
@@ -259,7 +272,7 @@ def as_json(
             "count": str(comparison.price).lower(),
             "rank": duel.rank,
             "methods_compared": duel.number,
-            "starts_within_target": duel.has_calls,
+            "starts_within_target": duel.starts_within_target,
             "calls": duel.calls if duel.rank else None,
             "best_other": duel.best_other.group.label if duel.best_other else None,
             "best_calls": duel.best_other_calls if duel.best_other else None,
